@@ -1,0 +1,198 @@
+# Run folders read into memory: every file is checked before HDF5 opens it, nothing is written.
+"""A run is `run.h5` with its closed segments `steps-NNNNNN.h5`; the manual of the format is in reference/formats."""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("HDF5_USE_FILE_LOCKING", "FALSE")  # a running run, or a read-only disk, can be reported on
+import h5py
+import numpy as np
+
+MAGIC = b"ASSAYH5\n"
+FORMAT_VERSION = 1
+USER_BLOCK = 512
+DIGEST_TABLES = ("gradients", "parameters", "optimiser", "masks")
+STEP_COLUMNS = ("step", "epoch", "loss", "gradient_norm", "learning_rate", "finite", "loss_digest", "ids_digest")
+
+
+class ReportError(Exception):
+    """A refused file: `ID: operation: expected …, found …`, as the library's own errors read."""
+
+    def __init__(self, contract, operation, expected, found):
+        super().__init__(f"{contract}: {operation}: expected {expected}, found {found}")
+
+
+@dataclass(eq=False)
+class Run:
+    """One run. Arrays have one row per step [S] or per validation [V]; digest tables are u64 [S, columns]."""
+
+    path: str
+    label: str
+    status: str
+    last_step: int
+    toml: str
+    overrides: list
+    config: dict  # "train.steps" -> value, every key with its value after defaults and overrides
+    provenance: dict
+    result: dict
+    steps: dict
+    names: dict  # table -> column names
+    validation: dict
+    seconds: np.ndarray
+
+    @property
+    def name(self):
+        return Path(self.path).resolve().name
+
+    @property
+    def complete(self):
+        return self.status == "complete"
+
+    @property
+    def first_bad_step(self):
+        """The first step whose loss is not finite, or None."""
+        bad = np.flatnonzero(~np.isfinite(self.steps["loss"]) | (self.steps["finite"] == 0))
+        return int(self.steps["step"][bad[0]]) if bad.size else None
+
+    def same_bits(self, other):
+        """True when every digest table agrees over the steps that both runs hold."""
+        n = min(len(self.steps["step"]), len(other.steps["step"]))
+        if any(self.names[t] != other.names[t] for t in DIGEST_TABLES):
+            return False
+        columns = ("loss_digest", "ids_digest") + DIGEST_TABLES
+        return n > 0 and all(np.array_equal(self.steps[c][:n], other.steps[c][:n]) for c in columns)
+
+
+def check_file(path):
+    """Refuses a file whose user block, length or SHA-256 is not right, before libhdf5 sees it."""
+    operation = f"read {path}"
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ReportError("FILE-3", operation, "a readable file", error.strerror) from None
+    if len(data) < USER_BLOCK or data[:8] != MAGIC:
+        raise ReportError("FILE-6", operation, "a file that begins with ASSAYH5", f"{data[:8]!r}, {len(data)} bytes")
+    version = int.from_bytes(data[8:12], "little")
+    if version != FORMAT_VERSION:
+        raise ReportError("FILE-3", operation, f"format_version {FORMAT_VERSION}", f"format_version {version}")
+    length = int.from_bytes(data[16:24], "little")
+    if length != len(data) - USER_BLOCK:
+        raise ReportError("FILE-6", operation, f"{length} bytes after the user block", f"{len(data) - USER_BLOCK}")
+    found = hashlib.sha256(data[USER_BLOCK:]).hexdigest()
+    if found != data[24:56].hex():
+        raise ReportError("FILE-6", operation, f"SHA-256 {data[24:56].hex()}", found)
+
+
+def text(value):
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def strings(dataset):
+    return [text(value) for value in dataset[()]]
+
+
+def flatten(value, prefix=""):
+    """Nested tables as dotted keys; an empty table stays as a value, so that no key is lost."""
+    if not isinstance(value, dict) or not value:
+        return {prefix: value}
+    flat = {}
+    for key in sorted(value):
+        flat.update(flatten(value[key], f"{prefix}.{key}" if prefix else key))
+    return flat
+
+
+def segment_files(file):
+    """The names of the segments that run.h5 refers to, by virtual datasets or by external links."""
+    names = set()
+
+    def visit(group):
+        for key in group:
+            link = group.get(key, getlink=True)
+            if isinstance(link, h5py.ExternalLink):
+                names.add(link.filename)
+                continue
+            item = group[key]
+            if isinstance(item, h5py.Group):
+                visit(item)
+            elif item.is_virtual:
+                names.update(source.file_name for source in item.virtual_sources())
+
+    visit(file)
+    return sorted(names - {"."})
+
+
+def read_table(file, group, name, operation, required=True):
+    """Dataset `name` of `group`; a group of linked segments is joined in the order of their names."""
+    holder = file.get(group)
+    if holder is not None and name not in holder and len(holder):
+        parts = [holder[key][name][()] for key in sorted(holder) if isinstance(holder[key], h5py.Group)
+                 and name in holder[key]]
+        if parts:
+            return np.concatenate(parts)
+    if holder is None or name not in holder:
+        if not required:
+            return np.zeros(0)
+        raise ReportError("FILE-3", operation, f"dataset /{group}/{name}", "none")
+    return holder[name][()]
+
+
+def read_run(folder, label):
+    """The run in `folder`. Errors FILE-3: no run, a missing or damaged file, a newer format."""
+    path = Path(folder) / "run.h5"
+    if not path.is_file():
+        found = "a folder without run.h5" if Path(folder).is_dir() else "no folder"
+        raise ReportError("FILE-3", f"read {folder}", "a run folder, which holds run.h5", found)
+    check_file(path)
+    operation = f"read {path}"
+    try:
+        with h5py.File(path, "r") as file:
+            return read_open_run(file, folder, label, operation)
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise ReportError("FILE-3", operation, "the layout of an assay-run file", str(error)) from error
+
+
+def read_open_run(file, folder, label, operation):
+    kind, version = text(file.attrs.get("format", "")), int(file.attrs.get("format_version", -1))
+    if kind != "assay-run":
+        raise ReportError("FILE-3", operation, "format assay-run", f"format {kind!r}")
+    if version != FORMAT_VERSION:
+        raise ReportError("FILE-3", operation, f"format_version {FORMAT_VERSION}", f"format_version {version}")
+    for segment in segment_files(file):
+        check_file(Path(folder) / segment)
+
+    names = {"parameters": strings(file["names/parameters"])}
+    names["gradients"] = names["parameters"]
+    for table in ("optimiser", "masks"):
+        names[table] = strings(file[f"names/{table}"]) if table in file["names"] else []
+
+    last_step = int(file.attrs["last_step"])
+    held = last_step > 0  # a run stopped before its first segment holds no tables at all
+    steps = {column: read_table(file, "steps", column, operation, held) for column in STEP_COLUMNS}
+    for table in DIGEST_TABLES:
+        if names[table] and held:
+            steps[table] = read_table(file, "steps", table, operation)
+        else:
+            steps[table] = np.zeros((last_step, len(names[table])), np.uint64)
+    for column, values in steps.items():
+        if len(values) != last_step:
+            raise ReportError("FILE-3", operation, f"{last_step} rows in /steps/{column}", f"{len(values)}")
+        if column in DIGEST_TABLES and values.shape[1] != len(names[column]):
+            raise ReportError("FILE-3", operation, f"{len(names[column])} columns in /steps/{column}",
+                              f"{values.shape[1]}")
+    if not np.array_equal(steps["step"], np.arange(1, last_step + 1)):
+        raise ReportError("FILE-3", operation, f"steps 1 to {last_step} in /steps/step", "another sequence")
+
+    return Run(
+        path=str(folder), label=label, status=text(file.attrs["status"]), last_step=last_step,
+        toml=text(file["config/toml"][()]), overrides=strings(file["config/overrides"]),
+        config=flatten(json.loads(text(file["config/resolved"][()]))),
+        provenance={key: str(text(value)) for key, value in sorted(file["provenance"].attrs.items())},
+        result={key: text(value) for key, value in sorted(file["result"].attrs.items())} if "result" in file else {},
+        steps=steps, names=names,
+        validation={key: read_table(file, "validation", key, operation, required=False) for key in ("step", "loss", "accuracy")},
+        seconds=read_table(file, "timing", "seconds", operation, required=False))

@@ -1,0 +1,153 @@
+# What the comparisons say, in words: the sentence on top, the rows of the verdict table, where a step differs.
+"""Pure functions of runs and comparisons; a comparison is one row of comparisons.json, as `assay compare` writes it."""
+
+import os
+
+from read_run import DIGEST_TABLES, ReportError
+
+PLACES = {
+    "gradients": "gradient of {}", "parameters": "parameter {} after the update", "optimiser": "optimiser state {}",
+    "masks": "dropout mask {}", "loss": "the loss", "ids": "the sample ids"}
+FIELDS = ("a", "b", "policy", "holds", "steps_compared", "first_divergence", "refused")
+
+
+def check_comparisons(comparisons, runs, path):
+    """Attaches each comparison to its runs; refuses a list that is not the first run against each other one."""
+    operation = f"read {path}"
+    if not isinstance(comparisons, list) or len(comparisons) != len(runs) - 1:
+        found = f"{len(comparisons)}" if isinstance(comparisons, list) else "no list"
+        raise ReportError("FILE-3", operation, f"{len(runs) - 1} comparisons for {len(runs)} runs", found)
+    for run, row in zip(runs[1:], comparisons):
+        missing = [key for key in FIELDS if key not in row]
+        if missing:
+            raise ReportError("FILE-3", operation, f"the key {missing[0]} in each comparison", "none")
+        if [os.path.realpath(row[side]) for side in "ab"] != [os.path.realpath(r.path) for r in (runs[0], run)]:
+            raise ReportError("FILE-3", operation, f"a comparison of {runs[0].path} with {run.path}",
+                              f"{row['a']} with {row['b']}")
+
+
+def place(divergence):
+    """Where a difference stands, without its step: "gradient of fc1.weight"."""
+    pattern = PLACES.get(divergence["table"], divergence["table"].replace("{", "").replace("}", "") + " {}")
+    return pattern.format(divergence.get("tensor") or "").strip()
+
+
+def agree(policy):
+    return "have the same bits" if policy == "bitwise" else f"agree within {policy}"
+
+
+def plural(count, noun):
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def part(run_a, run_b, row):
+    """One differing pair as a clause."""
+    if row["refused"]:
+        return f"{run_b.label} was not compared with {run_a.label}: {row['refused']}"
+    if row["first_divergence"]:
+        return f"{run_a.label} and {run_b.label} part at step {row['first_divergence']['step']:,}, " + \
+            place(row["first_divergence"])
+    return f"{run_a.label} and {run_b.label} do not hold under {row['policy']}, though none of the " \
+        f"{plural(row['steps_compared'], 'step')} compared differs"
+
+
+def sentence(runs, comparisons):
+    """The verdict in one sentence, without a full stop."""
+    if not comparisons:
+        return f"One run of {plural(runs[0].last_step, 'step')}, compared with no other"
+    failed = [(run, row) for run, row in zip(runs[1:], comparisons) if not row["holds"]]
+    if not failed:
+        who = "Both runs" if len(runs) == 2 else f"All {len(runs)} runs"
+        policies = sorted({row["policy"] for row in comparisons})
+        spans = [row["steps_compared"] for row in comparisons]
+        shared = any(run.last_step != runs[0].last_step for run in runs)
+        steps = f"the {plural(min(spans), 'step')} they share" if shared else plural(min(spans), "step")
+        return f"{who} {agree(' and '.join(policies))} over {steps}"
+    if len(failed) <= 2:
+        return "; ".join(part(runs[0], run, row) for run, row in failed)
+    parted = [pair for pair in failed if pair[1]["first_divergence"]]
+    first = min(parted, key=lambda pair: pair[1]["first_divergence"]["step"]) if parted else failed[0]
+    return f"{len(failed)} of {len(comparisons)} runs differ from {runs[0].label}; first, " + part(runs[0], *first)
+
+
+def remarks(runs):
+    """What a reader must know beside the verdict: unfinished runs and losses that are not finite."""
+    notes = []
+    for run in runs:
+        if not run.complete:
+            state = "was interrupted at" if run.status == "interrupted" else "was still running; its file ends at"
+            notes.append(f"{run.label} {state} step {run.last_step:,}")
+        if run.first_bad_step is not None:
+            notes.append(f"the loss of {run.label} is not finite from step {run.first_bad_step:,}")
+    return notes
+
+
+def kind(comparisons):
+    """"holds", "differs", "refused" or "none": the state that the mark beside the verdict shows."""
+    if not comparisons:
+        return "none"
+    if any(not row["holds"] and not row["refused"] for row in comparisons):
+        return "differs"
+    return "refused" if any(row["refused"] for row in comparisons) else "holds"
+
+
+def groups_of_same_bits(runs):
+    """Runs in groups whose digests agree over the steps that they share with the first of the group."""
+    groups = []
+    for run in runs:
+        for group in groups:
+            if group[0].same_bits(run):
+                group.append(run)
+                break
+        else:
+            groups.append([run])
+    return groups
+
+
+def differences(run_a, run_b):
+    """Where digests differ: table -> bool [shared steps, columns], in the order in which a step makes them.
+
+    Empty when the two runs do not have the same tensors.
+    """
+    if any(run_a.names[t] != run_b.names[t] for t in DIGEST_TABLES):
+        return {}
+    n = min(run_a.last_step, run_b.last_step)
+    pick = lambda run, column: run.steps[column][:n].reshape(n, -1)
+    order = (("ids", "ids_digest"), ("masks", "masks"), ("loss", "loss_digest"), ("gradients", "gradients"),
+             ("parameters", "parameters"), ("optimiser", "optimiser"))
+    return {table: pick(run_a, column) != pick(run_b, column) for table, column in order}
+
+
+def parting_step(run_a, run_b):
+    """The first step at which any digest differs; None when none does over the shared steps."""
+    tables = differences(run_a, run_b)
+    if not tables:
+        return 1
+    rows = [table.any(axis=1) for table in tables.values()]
+    hits = [int(row.argmax()) for row in rows if row.any()]
+    return min(hits) + 1 if hits else None
+
+
+def stretches(runs):
+    """(low, high, bunch): between the steps low and high the runs of the bunch have the same bits.
+
+    Runs travel with the first run until they part from it or end.
+    """
+    parting = {run.label: parting_step(runs[0], run) for run in runs}
+    events = {*(run.last_step for run in runs), *(step - 1 for step in parting.values() if step)}
+    events = sorted(event for event in events if event > 0)
+    found = []
+    for low, high in zip([0] + events[:-1], events):
+        alive = [run for run in runs if run.last_step >= high]
+        trunk = [run for run in alive if not parting[run.label] or high < parting[run.label]]
+        others = [run for run in alive if run not in trunk]
+        bunches = ([trunk] if runs[0] in trunk else groups_of_same_bits(trunk)) + groups_of_same_bits(others)
+        found += [(max(low, 1), high, bunch) for bunch in bunches if bunch]
+    joined = []
+    for low, high, bunch in found:  # neighbours of the same bunch become one stretch
+        same = [i for i, (_, end, b) in enumerate(joined) if end == low and b == bunch]
+        if same:
+            joined[same[0]] = (joined[same[0]][0], high, bunch)
+        else:
+            joined.append((low, high, bunch))
+    return joined

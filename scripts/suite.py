@@ -1,0 +1,232 @@
+"""Builds each configuration, runs its tests and counts the test cases in the JUnit files that every test writes."""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as xml
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from terminal import Stages, StageFailed, duration, heading, paint
+
+ROOT = Path(__file__).resolve().parent.parent
+SELFTEST_THREADS = (1, 2, 3, 7)
+
+
+@dataclass
+class Configuration:
+    """One way to build; `repository` adds the checks that look at files only and so need one build."""
+
+    name: str
+    options: list
+    compiler: tuple = ("gcc", "g++")
+    repository: bool = False
+    timeout_multiplier: int = 4
+    prefix: list = field(default_factory=list)
+    environment: dict = field(default_factory=dict)
+
+    @property
+    def folder(self):
+        return ROOT / "build" / self.name
+
+
+RELEASE = Configuration("release", ["--buildtype=release"], repository=True)
+OTHERS = [
+    Configuration("debug", ["--buildtype=debug"], timeout_multiplier=10),
+    Configuration(
+        "address",
+        ["--buildtype=debugoptimized", "-Db_sanitize=address,undefined"],
+        timeout_multiplier=10,
+        environment={
+            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+            "ASAN_OPTIONS": "detect_stack_use_after_return=1",
+        },
+    ),
+    Configuration(
+        "thread",
+        ["--buildtype=debugoptimized", "-Db_sanitize=thread"],
+        timeout_multiplier=20,
+        prefix=["setarch", "-R"],  # the run time of GCC 12 gives up on kernels that randomise 32 bits of an address
+        environment={"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
+    ),
+    Configuration("clang", ["--buildtype=release"], compiler=("clang", "clang++")),
+]
+
+
+@dataclass
+class Totals:
+    passed: int = 0
+    failures: list = field(default_factory=list)  # (configuration, test, message)
+    skips: Counter = field(default_factory=Counter)  # reason -> number
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failures += other.failures
+        self.skips += other.skips
+
+    def text(self):
+        return f"{self.passed} passed, {len(self.failures)} failed, {self.skips.total()} skipped"
+
+
+def read_junit(path, configuration):
+    """Test cases of one file. One that the command line did not select is marked 'disabled' and counts as nothing."""
+    totals = Totals()
+    for case in xml.parse(path).getroot().iter("testcase"):
+        name = f"{path.stem.removesuffix('.junit')}: {case.get('classname')}/{case.get('name')}"
+        broken = [part for part in case if part.tag in ("failure", "error")]
+        skipped = case.find("skipped")
+        if broken:
+            totals.failures.append((configuration, name, (broken[0].text or broken[0].get("message") or "").strip()))
+        elif skipped is None:
+            totals.passed += 1
+        else:
+            reason = skipped.get("message") or case.findtext("system-out", "")
+            match = re.search(r"reason: '(?:precondition failed: )?(.*)'", reason, re.DOTALL)
+            reason = match.group(1) if match else reason
+            if reason != "disabled":
+                totals.skips[f"{configuration}: {reason.strip()}"] += 1
+    return totals
+
+
+def build(stages, configuration, strict):
+    folder = configuration.folder
+    cache = ["ccache"] if shutil.which("ccache") else []
+    compilers = {
+        "CC": " ".join([*cache, configuration.compiler[0]]),
+        "CXX": " ".join([*cache, configuration.compiler[1]]),
+    }
+    configured = (folder / "build.ninja").exists()
+    options = [*configuration.options, f"-Dwerror={str(strict).lower()}", "-Dtests=true"]
+    stages.run(
+        f"{configuration.name}: configure",
+        ["meson", "setup", *(["--reconfigure"] if configured else []), folder, ROOT, *options],
+        env={**os.environ, **compilers},
+    )
+    stages.run(f"{configuration.name}: build", ["ninja", "-C", folder])
+
+
+def test(stages, configuration, slow):
+    """Runs the tests of one build; returns their totals."""
+    folder, name = configuration.folder, configuration.name
+    for old in (folder / "tests").glob("**/*.junit.xml"):
+        old.unlink()
+    command = [*configuration.prefix, "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs"]
+    command += ["--timeout-multiplier", configuration.timeout_multiplier]
+    command += [] if configuration.repository else ["--no-suite", "repository"]
+    command += [] if slow else ["--no-suite", "slow"]
+    totals = Totals()
+
+    def count(_):
+        for path in sorted((folder / "tests").glob("**/*.junit.xml")):
+            totals.add(read_junit(path, name))
+        # A program that died before it could write its file, or failed outside of its cases.
+        for line in (folder / "meson-logs" / "testlog.json").read_text().splitlines():
+            result = json.loads(line)
+            label = result["name"].split(" / ")[-1]
+            known = any(entry[1].startswith(f"{label}: ") for entry in totals.failures)
+            if result["result"] not in ("OK", "SKIP", "EXPECTEDFAIL") and not known:
+                end = "\n".join((result.get("stdout", "") + result.get("stderr", "")).strip().splitlines()[-12:])
+                ending = f"{result['result']}, exit status {result.get('returncode')}"
+                totals.failures.append((name, f"{label}: the program", f"{ending}\n{end}"))
+        return totals.text()
+
+    environment = {**os.environ, **configuration.environment}
+    begin = time.monotonic()
+    log = stages.folder / f"{name}-tests.log"
+    status, _ = stages.run(f"{name}: tests", command, accept=range(256), note=count, env=environment)
+    if status != 0 and not totals.failures:
+        totals.failures.append(
+            (name, "meson test", f"exit status {status} after {duration(time.monotonic() - begin)}; see {log}")
+        )
+    return totals
+
+
+def selftest(stages, configurations):
+    """`assay selftest` must print one digest over every build and thread count."""
+    totals, digests = Totals(), {}
+    begin = time.monotonic()
+    for configuration in configurations:
+        for threads in SELFTEST_THREADS:
+            command = [
+                *configuration.prefix,
+                configuration.folder / "src/app/assay",
+                "selftest",
+                "--threads",
+                str(threads),
+            ]
+            environment = {**os.environ, **configuration.environment}
+            done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
+            found = re.findall(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}\b", done.stdout)
+            digest = found[-1] if done.returncode == 0 and found else f"none (exit status {done.returncode})"
+            digests.setdefault(digest, []).append(f"{configuration.name}/{threads}")
+    usual = max(digests, key=lambda digest: len(digests[digest]))
+    for digest, where in digests.items():
+        if digest == usual and not digest.startswith("none"):
+            totals.passed += len(where)
+        else:
+            totals.failures += [("selftest", place, f"digest {digest}; most have {usual}") for place in where]
+    stages.done(
+        "selftest: every build",
+        time.monotonic() - begin,
+        not totals.failures,
+        f"{usual} over builds x threads {SELFTEST_THREADS}",
+    )
+    return totals
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="every build and the slow tests")
+    arguments = parser.parse_args()
+
+    stages = Stages(ROOT / "build" / "logs")
+    configurations = [RELEASE, *OTHERS] if arguments.all else [RELEASE]
+    heading(f"Assay tests: {', '.join(configuration.name for configuration in configurations)}")
+    totals, built = Totals(), []
+    for configuration in configurations:
+        try:
+            build(stages, configuration, strict=arguments.all)
+        except StageFailed as failure:
+            totals.failures.append(
+                (configuration.name, "build", f"{failure}\n{last_errors(failure.log)}\nlog: {failure.log}")
+            )
+            continue
+        built.append(configuration)
+        totals.add(test(stages, configuration, slow=arguments.all and configuration is RELEASE))
+    if arguments.all and built:
+        totals.add(selftest(stages, built))
+
+    if totals.failures:
+        print()
+        heading("Failed")
+        for configuration, name, message in totals.failures[:40]:
+            print(f"  {paint(configuration, '31')} {name}")
+            lines = [line for line in message.splitlines() if line.strip()]
+            print("".join(f"      {line}\n" for line in lines[:14]), end="")
+        if len(totals.failures) > 40:
+            print(f"  … and {len(totals.failures) - 40} more")
+        print(f"  full output: {stages.folder}/")
+    if totals.skips:
+        print()
+        heading("Skipped, and why")
+        for reason, number in sorted(totals.skips.items()):
+            print(f"  {number:>5}  {reason}")
+    print(f"\nAll of it took {duration(time.monotonic() - stages.started)}.")
+    print(totals.text(), flush=True)
+    return 1 if totals.failures or not totals.passed else 0
+
+
+def last_errors(log):
+    lines = Path(log).read_text(errors="replace").splitlines()
+    errors = [line for line in lines if re.search(r"\b(error|ERROR|FAILED)\b", line)]
+    return "\n".join((errors or lines)[-8:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+// Worker threads that wait for one parallel loop after the other.
+#include "device/cpu/thread_pool.hpp"
+
+#include <xmmintrin.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace assay {
+namespace {
+
+thread_local bool inside_loop = false;
+
+// Round to nearest, subnormals kept, no traps; the low six bits are sticky flags and mean nothing here.
+void require_default_float_environment() {
+  if ((_mm_getcsr() & 0xffc0u) != 0x1f80u)
+    throw Error("NUM-1", "floating-point environment", "MXCSR 0x1f80", std::to_string(_mm_getcsr()));
+}
+
+class ThreadPool {
+ public:
+  ThreadPool() {
+    const char* wanted = std::getenv("ASSAY_THREADS");
+    if (!wanted) return;
+    char* end = nullptr;
+    long count = std::strtol(wanted, &end, 10);
+    if (*wanted == '\0' || *end != '\0') count = 0;
+    resize(count, "ASSAY_THREADS", wanted);
+  }
+  ~ThreadPool() { stop(); }
+
+  int size() const { return static_cast<int>(workers_.size()) + 1; }
+
+  void resize(long count, const char* source, const std::string& found) {
+    if (count < 1 || count > 1024) throw Error("NUM-1", source, "1 to 1024 threads", found);
+    stop();
+    stopping_ = false;
+    for (int index = 1; index < count; ++index) workers_.emplace_back([this, index] { work(index); });
+  }
+
+  void run(std::int64_t count, std::int64_t grain, void (*work)(void*, std::int64_t, std::int64_t), void* context) {
+    std::int64_t most = std::max<std::int64_t>(1, count / std::max<std::int64_t>(1, grain));
+    std::unique_lock<std::mutex> only_loop(loop_, std::defer_lock);
+    if (most == 1 || workers_.empty() || inside_loop || !only_loop.try_lock()) {
+      work(context, 0, count);
+      return;
+    }
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      task_ = {count, std::min<std::int64_t>(most, size()), work, context};
+      unfinished_ = workers_.size();
+      ++generation_;
+    }
+    start_.notify_all();
+    run_part(task_, 0);
+    std::unique_lock<std::mutex> lock(mutex_);
+    done_.wait(lock, [this] { return unfinished_ == 0; });
+  }
+
+ private:
+  struct Task {
+    std::int64_t count = 0, parts = 0;
+    void (*work)(void*, std::int64_t, std::int64_t) = nullptr;
+    void* context = nullptr;
+  };
+
+  static void run_part(const Task& task, std::int64_t part) {
+    if (part >= task.parts) return;
+    inside_loop = true;
+    task.work(task.context, part * task.count / task.parts, (part + 1) * task.count / task.parts);
+    inside_loop = false;
+  }
+
+  void work(int index) {
+    require_default_float_environment();
+    std::uint64_t seen = 0;
+    for (;;) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      start_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+      if (stopping_) return;
+      seen = generation_;
+      Task task = task_;
+      lock.unlock();
+      run_part(task, index);
+      lock.lock();
+      if (--unfinished_ == 0) done_.notify_one();
+    }
+  }
+
+  void stop() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
+      generation_ = 0;
+    }
+    start_.notify_all();
+    for (std::thread& worker : workers_) worker.join();
+    workers_.clear();
+  }
+
+  std::vector<std::thread> workers_;
+  std::mutex loop_, mutex_;
+  std::condition_variable start_, done_;
+  Task task_;
+  std::uint64_t generation_ = 0;
+  std::size_t unfinished_ = 0;
+  bool stopping_ = false;
+};
+
+ThreadPool& pool() {
+  static ThreadPool instance;
+  return instance;
+}
+
+}  // namespace
+
+int threads() { return pool().size(); }
+
+void set_threads(int count) { pool().resize(count, "set_threads", std::to_string(count)); }
+
+void detail::parallel(std::int64_t count, std::int64_t grain, void (*work)(void*, std::int64_t, std::int64_t),
+                      void* context) {
+  if (count > 0) pool().run(count, grain, work, context);
+}
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+// Device names and descriptions.
+#include "device/device.hpp"
+
+#include <fstream>
+
+#include "base/error.hpp"
+#include "device/cpu/isa.hpp"
+#include "device/cpu/thread_pool.hpp"
+
+namespace assay {
+
+std::string to_string(Device device) { return device.kind == DeviceKind::cpu ? "cpu" : "reference"; }
+
+Device parse_device(const std::string& name) {
+  for (Device device : {cpu, reference_device})
+    if (name == to_string(device)) return device;
+  throw Error("XFER-8", "choosing a device", "one that this build has: cpu, reference", "\"" + name + "\"");
+}
+
+std::vector<DeviceDescription> describe_devices() {
+  std::string instructions = to_string(isa());
+  std::string workers = std::to_string(threads()) + (threads() == 1 ? " thread" : " threads");
+  return {
+      {"cpu", true, cpu_model() + ", " + instructions + " kernels, " + workers},
+      {"reference", true, "float64 oracle, straight loops, one thread"},
+      {"simulated", false, "not in this build"},
+      {"cuda", false, "not in this build"},
+  };
+}
+
+}  // namespace assay

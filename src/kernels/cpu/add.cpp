@@ -1,0 +1,12 @@
+// Addition, element by element.
+#include "kernels/add.hpp"
+
+#include "kernels/cpu/elementwise.hpp"
+
+namespace assay::kernels::ASSAY_ISA {
+
+void add(View<const float> a, View<const float> b, View<float> result) {
+  map([](float x, float y) { return x + y; }, result, a, b);
+}
+
+}  // namespace assay::kernels::ASSAY_ISA

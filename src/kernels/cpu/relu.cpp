@@ -1,0 +1,17 @@
+// Rectifier, element by element.
+#include "kernels/relu.hpp"
+
+#include "kernels/cpu/elementwise.hpp"
+#include "numerics/arithmetic.hpp"
+
+namespace assay::kernels::ASSAY_ISA {
+
+void relu(View<const float> x, View<float> y) {
+  map([](float value) { return numerics::relu(value); }, y, x);
+}
+
+void relu_gradient(View<const float> x, View<const float> upstream, View<float> gradient) {
+  map([](float value, float g) { return numerics::relu_gradient(value, g); }, gradient, x, upstream);
+}
+
+}  // namespace assay::kernels::ASSAY_ISA

@@ -1,0 +1,197 @@
+// Storage behind a tensor: the device's buffer, its version, and the host's copy of it.
+#include "tensor/tensor.hpp"
+
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace assay {
+
+struct Tensor::Storage {
+  DeviceBuffer buffer;
+  Dtype dtype;
+  std::uint64_t version = 0;
+  std::shared_ptr<const std::vector<std::byte>> mirror;
+  std::uint64_t mirror_version = 0;
+  bool leased = false;
+};
+
+namespace {
+
+/// Calls `visit(offset)` for each logical element in row-major order.
+template <class Visit>
+void for_each_offset(const Shape& shape, const std::array<std::int64_t, max_rank>& strides, std::int64_t offset,
+                     Visit&& visit) {
+  std::int64_t index[max_rank] = {};
+  for (std::int64_t count = shape.size(); count > 0; --count) {
+    visit(offset);
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+      offset += strides[static_cast<std::size_t>(axis)];
+      if (++index[axis] < shape[axis]) break;
+      offset -= index[axis] * strides[static_cast<std::size_t>(axis)];
+      index[axis] = 0;
+    }
+  }
+}
+
+std::array<std::int64_t, max_rank> row_major(const Shape& shape) {
+  std::array<std::int64_t, max_rank> strides{};
+  std::int64_t stride = 1;
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[static_cast<std::size_t>(axis)] = stride;
+    stride *= shape[axis];
+  }
+  return strides;
+}
+
+}  // namespace
+
+Tensor Tensor::uninitialised(const Shape& shape, Device device, Dtype dtype) {
+  Tensor tensor;
+  tensor.storage_ = std::make_shared<Storage>();
+  tensor.storage_->buffer = DeviceBuffer(device, static_cast<std::size_t>(shape.size()) * size_of(dtype));
+  tensor.storage_->dtype = dtype;
+  tensor.shape_ = shape;
+  tensor.strides_ = row_major(shape);
+  return tensor;
+}
+
+Tensor Tensor::full(const Shape& shape, double value, Device device) {
+  Tensor tensor = uninitialised(shape, device);
+  auto fill = [&](auto* elements, auto element) { std::fill_n(elements, shape.size(), element); };
+  if (tensor.dtype() == Dtype::float32)
+    fill(tensor.write_view<float>().data, static_cast<float>(value));
+  else
+    fill(tensor.write_view<double>().data, value);
+  return tensor;
+}
+
+Dtype Tensor::dtype() const { return storage_->dtype; }
+Device Tensor::device() const { return storage_->buffer.device(); }
+std::uint64_t Tensor::version() const { return storage_->version; }
+
+bool Tensor::contiguous() const {
+  std::int64_t expected = 1;
+  for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
+    if (shape_[axis] != 1 && strides_[static_cast<std::size_t>(axis)] != expected) return false;
+    expected *= shape_[axis];
+  }
+  return true;
+}
+
+std::byte* Tensor::elements(Dtype dtype) const {
+  if (!defined()) throw Error("ACC-9", "access to a tensor", "a tensor with a value", "one without");
+  if (dtype != storage_->dtype)
+    throw Error("ACC-4", "access to a tensor " + to_string(shape_), name_of(storage_->dtype), name_of(dtype));
+  return storage_->buffer.data() + static_cast<std::size_t>(offset_) * size_of(dtype);
+}
+
+std::pair<std::shared_ptr<const std::vector<std::byte>>, std::int64_t> Tensor::host_bytes(Dtype dtype) const {
+  elements(dtype);
+  Storage& storage = *storage_;
+  if (!storage.mirror || storage.mirror_version != storage.version) {
+    const std::byte* from = storage.buffer.data();
+    storage.mirror = std::make_shared<const std::vector<std::byte>>(from, from + storage.buffer.bytes());
+    storage.mirror_version = storage.version;
+  }
+  if (contiguous()) return {storage.mirror, offset_};
+  std::size_t width = size_of(dtype);
+  auto gathered = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size()) * width);
+  std::byte* to = gathered->data();
+  for_each_offset(shape_, strides_, offset_, [&](std::int64_t offset) {
+    std::memcpy(to, storage.mirror->data() + static_cast<std::size_t>(offset) * width, width);
+    to += width;
+  });
+  return {std::move(gathered), 0};
+}
+
+void Tensor::write_bytes(Dtype dtype, std::span<const std::byte> bytes) {
+  elements(dtype);
+  std::size_t width = size_of(dtype);
+  if (bytes.size() != static_cast<std::size_t>(size()) * width)
+    throw Error("ACC-4", "write to a tensor " + to_string(shape_), std::to_string(size()) + " elements",
+                std::to_string(bytes.size() / width));
+  count_write();
+  const std::byte* from = bytes.data();
+  if (contiguous()) {
+    if (!bytes.empty()) std::memcpy(elements(dtype), from, bytes.size());
+    return;
+  }
+  for_each_offset(shape_, strides_, offset_, [&](std::int64_t offset) {
+    std::memcpy(storage_->buffer.data() + static_cast<std::size_t>(offset) * width, from, width);
+    from += width;
+  });
+}
+
+double Tensor::item() const {
+  if (!defined() || size() != 1)
+    throw Error("ACC-4", "item", "one element", defined() ? to_string(shape_) : "a tensor without a value");
+  return with_type(dtype(), [&](auto zero) { return static_cast<double>(read<decltype(zero)>()[0]); });
+}
+
+Tensor Tensor::to(Device device) const {
+  return with_type(dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return from(read<T>().span(), shape_, device);
+  });
+}
+
+void Tensor::count_write() { ++storage_->version; }
+
+void Tensor::open_lease() const {
+  if (std::exchange(storage_->leased, true))
+    throw Error("ACC-2", "edit of a tensor " + to_string(shape_), "no open lease", "one that is neither committed nor discarded");
+}
+
+void Tensor::close_lease() const noexcept { storage_->leased = false; }
+
+Tensor Tensor::transpose(int axis_a, int axis_b) const {
+  auto a = static_cast<std::size_t>(shape_.index(axis_a)), b = static_cast<std::size_t>(shape_.index(axis_b));
+  Tensor view = *this;
+  view.shape_ = shape_.with(axis_a, shape_[axis_b]).with(axis_b, shape_[axis_a]);
+  std::swap(view.strides_[a], view.strides_[b]);
+  return view;
+}
+
+Tensor Tensor::move_axis(int from, int to) const {
+  Tensor view = *this;
+  for (int axis = from; axis < to; ++axis) view = view.transpose(axis, axis + 1);
+  for (int axis = from; axis > to; --axis) view = view.transpose(axis, axis - 1);
+  return view;
+}
+
+Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end) const {
+  if (begin < 0 || end < begin || end > shape_[axis])
+    throw Error("ACC-4", "slice of axis " + std::to_string(axis) + " of " + to_string(shape_),
+                "0 <= begin <= end <= " + std::to_string(shape_[axis]),
+                std::to_string(begin) + " to " + std::to_string(end));
+  Tensor view = *this;
+  view.shape_ = shape_.with(axis, end - begin);
+  view.offset_ += begin * stride(axis);
+  return view;
+}
+
+Tensor Tensor::expand(const Shape& shape) const {
+  if (broadcast("expand", shape_, shape) != shape)
+    throw Error("GRAPH-11", "expand", "a shape that " + to_string(shape_) + " broadcasts to", to_string(shape));
+  Tensor view = *this;
+  view.shape_ = shape;
+  view.strides_ = {};
+  for (int back = 1; back <= shape_.rank(); ++back)
+    if (shape_[-back] == shape[-back]) view.strides_[static_cast<std::size_t>(shape.rank() - back)] = stride(-back);
+  return view;
+}
+
+Tensor Tensor::reshape(const Shape& shape) const {
+  if (shape.size() != size())
+    throw Error("ACC-4", "reshape", "a shape of " + std::to_string(size()) + " elements", to_string(shape));
+  if (!contiguous())
+    throw Error("ACC-4", "reshape of " + to_string(shape_) + " to " + to_string(shape), "contiguous elements",
+                "a strided view");
+  Tensor view = *this;
+  view.shape_ = shape;
+  view.strides_ = row_major(shape);
+  return view;
+}
+
+}  // namespace assay

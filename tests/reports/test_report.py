@@ -1,0 +1,296 @@
+# Tests of the report: structure, same bytes, refusals that leave nothing behind, nothing from outside the page.
+
+import contextlib
+import io
+import json
+import re
+import shutil
+import sys
+import tempfile
+import unittest
+from html.parser import HTMLParser
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent.parent / "reports")]
+
+import h5py
+import numpy as np
+
+import make_run
+import report
+import verdict
+from read_run import read_run
+
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Checks that tags close, and collects the text, the attributes and the ids."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.stack, self.words, self.attributes, self.unbalanced, self.svgs = [], [], [], [], 0
+        self.feed(text)
+        self.text = re.sub(r"\s+", " ", " ".join(self.words))
+
+    def handle_starttag(self, tag, attrs):
+        self.attributes += attrs
+        self.svgs += tag == "svg"
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        if not self.stack or self.stack.pop() != tag:
+            self.unbalanced.append(tag)
+
+    def handle_data(self, data):
+        if "style" not in self.stack:
+            self.words.append(data)
+
+
+def call(out, comparisons, runs):
+    """(exit code, standard error) of the program."""
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        code = report.main(["--out", str(out), "--comparisons", str(comparisons), *map(str, runs)])
+    return code, errors.getvalue()
+
+
+def tree(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(Path(folder).rglob("*")) if p.is_file()}
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = Path(tempfile.mkdtemp(prefix="assay-report-"))
+        cls.addClassCleanup(shutil.rmtree, cls.root)
+        cls.sets = make_run.write_examples(cls.root / "runs")
+        cls.pages = {}
+        for kind, runs in cls.sets.items():
+            code, errors = call(cls.root / kind, cls.root / "runs" / kind / "comparisons.json", runs)
+            assert code == 0, errors
+            cls.pages[kind] = (cls.root / kind / "index.html").read_text(encoding="utf-8")
+
+    def setUp(self):
+        self.work = Path(tempfile.mkdtemp(dir=self.root))
+
+    def copy(self, kind="equal", index=0):
+        target = self.work / f"run{len(list(self.work.iterdir()))}"
+        shutil.copytree(self.sets[kind][index], target)
+        return target
+
+    def refused(self, runs, *words, comparisons=None):
+        """The call exits with 2, names `words`, and leaves the output folder as it was."""
+        out = self.work / "out"
+        out.mkdir(exist_ok=True)
+        (out / "index.html").write_text("before")
+        rows = comparisons if comparisons is not None else \
+            [make_run.comparison(runs[0], run, 1) for run in runs[1:]]
+        file = self.work / "comparisons.json"
+        file.write_text(rows if isinstance(rows, str) else json.dumps(rows))
+        code, errors = call(out, file, runs)
+        self.assertEqual(code, 2, errors)
+        for word in (*words, "expected", "found"):
+            self.assertIn(word, errors)
+        self.assertEqual(tree(out), {"index.html": b"before"})
+
+    def test_the_sentence_on_top_states_the_verdict(self):
+        expected = {"equal": "All 3 runs have the same bits over 938 steps.",
+                    "parted": "A and B part at step 412, gradient of fc1.weight.",
+                    "interrupted": "Both runs have the same bits over the 400 steps they share.",
+                    "single": "Both runs have the same bits over 1 step.",
+                    "nan": "A and B part at step 118, gradient of fc1.weight.",
+                    "alone": "One run of 938 steps, compared with no other."}
+        for kind, sentence in expected.items():
+            self.assertIn(sentence, Page(self.pages[kind]).text, kind)
+
+    def test_sentences_of_many_runs_and_other_policies(self):
+        runs = [read_run(self.sets["equal"][0], label) for label in "ABCDE"]
+        rows = [make_run.comparison("a", "b", 938, policy="ulp:4") for _ in runs[1:]]
+        self.assertEqual(verdict.sentence(runs, rows), "All 5 runs agree within ulp:4 over 938 steps")
+        for row, step in zip(rows, (30, 20, 40)):
+            row.update(holds=False, first_divergence={"step": step, "table": "optimiser", "tensor": "m.{x}"})
+        self.assertEqual(verdict.sentence(runs, rows), "3 of 4 runs differ from A; first, A and C part at step 20, "
+                         "optimiser state m.{x}")
+        rows = [make_run.comparison("a", "b", 0, holds=False, refused="other seeds: 7 and 8")]
+        self.assertEqual(verdict.sentence(runs[:2], rows), "B was not compared with A: other seeds: 7 and 8")
+        self.assertEqual(verdict.kind(rows), "refused")
+
+    def test_pages_are_well_formed_and_have_all_sections(self):
+        for kind, text in self.pages.items():
+            page = Page(text)
+            self.assertEqual((page.unbalanced, page.stack), ([], []), kind)
+            ids = [value for key, value in page.attributes if key == "id"]
+            self.assertEqual(len(ids), len(set(ids)), f"{kind}: an id is used twice")
+            for name in ("training", "configuration", "provenance", "reproduce", "speed", "figure-loss",
+                         "figure-accuracy", "figure-pace", "figure-speed"):
+                self.assertIn(name, ids, kind)
+            self.assertEqual("parting" in ids, kind in ("parted", "nan"), kind)
+            used = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
+            self.assertEqual(set(used) - set(ids), set(), f"{kind}: a reference leads nowhere")
+            self.assertEqual(page.svgs, 2 * len([i for i in text.split("<figure ")[1:]]), kind)
+
+    def test_a_page_needs_nothing_from_outside(self):
+        for kind, text in self.pages.items():
+            self.assertNotIn("http", text, kind)
+            self.assertNotIn("//", re.sub(r"<pre.*?</pre>", "", text, flags=re.S), kind)
+            self.assertIsNone(re.search(r"<script|<link|<img|@import|url\((?!#)", text), kind)
+            for key, value in Page(text).attributes:
+                if key in ("href", "src"):
+                    self.assertRegex(value, r"^(#|report\.json$|figures/)", kind)
+                    if not value.startswith("#"):
+                        self.assertTrue((self.root / kind / value).is_file(), value)
+
+    def test_inline_figures_have_no_colour_of_their_own(self):
+        for kind, text in self.pages.items():
+            for drawing in re.findall(r"<svg.*?</svg>", text, re.S):
+                self.assertEqual(re.findall(r"#[0-9a-f]{6}\b", drawing), [], kind)
+
+    def test_the_same_input_gives_the_same_bytes(self):
+        for kind in ("equal", "parted"):
+            again = self.work / kind
+            call(again, self.root / "runs" / kind / "comparisons.json", self.sets[kind])
+            first, second = tree(self.root / kind), tree(again)
+            self.assertEqual(list(first), list(second))
+            for name in first:
+                self.assertEqual(first[name], second[name], name)
+
+    def test_json_is_strict_and_holds_the_verdict_and_the_numbers(self):
+        refuse = lambda word: self.fail(f"{word} is not JSON")
+        for kind, runs in self.sets.items():
+            found = json.loads((self.root / kind / "report.json").read_text(), parse_constant=refuse)
+            self.assertEqual(list(found), ["format", "format_version", "verdict", "runs", "comparisons", "figures"])
+            self.assertEqual([run["path"] for run in found["runs"]], runs)
+            self.assertEqual(len(found["comparisons"]), len(runs) - 1)
+        nan = json.loads((self.root / "nan" / "report.json").read_text())
+        self.assertEqual(nan["runs"][1]["first_not_finite_step"], 120)
+        self.assertIsNone(nan["runs"][1]["result"]["test_loss"])
+        self.assertEqual(nan["verdict"]["state"], "differs")
+
+    def test_figures_are_svg_and_png_without_a_date(self):
+        files = tree(self.root / "parted" / "figures")
+        self.assertEqual(sorted(files), sorted(f"{name}.{kind}" for kind in ("svg", "png") for name in
+                                               ("accuracy", "digests-B", "drift", "loss", "pace", "speed")))
+        for name, data in files.items():
+            self.assertTrue(data.startswith(b"<?xml" if name.endswith("svg") else b"\x89PNG"), name)
+            self.assertNotIn(b"dc:date", data)
+            self.assertNotIn(b"Software", data)
+
+    def test_only_rows_that_differ_are_marked(self):
+        section = self.pages["parted"].split('id="provenance"')[1].split("</section>")[0]
+        marked = re.findall(r'<tr class="differs">\s*<th scope="row">([^<]+)', section)
+        self.assertEqual(marked, ["isa", "compiler", "compiler_flags", "command_line"])
+        self.assertIn("1 key of 12 differs.", Page(self.pages["parted"]).text)
+
+    def test_runs_travel_together_until_they_part_or_end(self):
+        def spans(kind):
+            runs = [read_run(folder, label) for folder, label in zip(self.sets[kind], "ABC")]
+            return [(low, high, "".join(run.label for run in bunch)) for low, high, bunch in verdict.stretches(runs)]
+        self.assertEqual(spans("equal"), [(1, 938, "ABC")])
+        self.assertEqual(spans("parted"), [(1, 411, "AB"), (411, 938, "A"), (411, 938, "B")])
+        self.assertEqual(spans("interrupted"), [(1, 400, "AB"), (400, 938, "A")])
+        self.assertEqual(spans("single"), [(1, 1, "AB")])
+
+    def test_unfinished_runs_and_losses_that_are_not_finite_are_remarked(self):
+        self.assertIn("B was interrupted at step 400.", Page(self.pages["interrupted"]).text)
+        self.assertIn("The loss of B is not finite from step 120.", Page(self.pages["nan"]).text)
+
+    def test_a_run_stopped_before_its_first_segment_has_a_page(self):
+        run = make_run.make_run(self.work / "stopped", steps=0, planned=938, status="running")
+        file = self.work / "none.json"
+        file.write_text("[]")
+        self.assertEqual(call(self.work / "out", file, [run]), (0, ""))
+        self.assertIn("running · 0 steps", Page((self.work / "out" / "index.html").read_text()).text)
+
+    def test_a_moved_run_is_read_and_segments_may_be_linked(self):
+        moved = self.copy()
+        before = read_run(self.sets["equal"][0], "A")
+        self.assertTrue(read_run(moved, "B").same_bits(before))
+        with h5py.File(moved / "run.h5", "r+") as file:
+            for group in ("steps", "validation", "timing"):
+                del file[group]
+                for segment in ("steps-000001", "steps-000002", "steps-000003"):
+                    file[f"{group}/{segment}"] = h5py.ExternalLink(f"{segment}.h5", f"/{group}")
+        make_run.seal(moved / "run.h5")
+        linked = read_run(moved, "C")
+        self.assertTrue(linked.same_bits(before))
+        np.testing.assert_array_equal(linked.validation["step"], before.validation["step"])
+
+    def test_long_names_and_markup_are_escaped_and_can_wrap(self):
+        long = "decoder.blocks.11." + "very_long_module_name." * 8 + "weight"
+        names = (long, "a<b>&\"c\"", *(f"layer{i}.weight" for i in range(30)))
+        runs = [make_run.make_run(self.work / ("r" * 120 + str(i)), steps=60, part_at=p, parameters=names,
+                                  overrides=["note=<script>"]) for i, p in enumerate((None, 20))]
+        file = self.work / "rows.json"
+        file.write_text(json.dumps([make_run.parted(*runs, 60, 20, tensor=long)]))
+        self.assertEqual(call(self.work / "out", file, runs), (0, ""))
+        text = (self.work / "out" / "index.html").read_text()
+        self.assertNotIn("<script", text)
+        self.assertIn(f"part at step 20, gradient of {long}.", text)
+        self.assertIn("overflow-wrap: anywhere", text)
+        self.assertEqual(Page(text).unbalanced, [])
+        self.assertIn("tensors that differ later or never", text)
+
+    def test_a_folder_that_is_no_run_is_refused_by_name(self):
+        (self.work / "empty").mkdir()
+        self.refused([self.work / "empty"], "FILE-3", str(self.work / "empty"), "run.h5")
+        self.refused([self.work / "nowhere"], "FILE-3", str(self.work / "nowhere"), "no folder")
+
+    def test_a_missing_segment_is_refused_by_name(self):
+        run = self.copy()
+        (run / "steps-000002.h5").unlink()
+        self.refused([run], "FILE-3", str(run / "steps-000002.h5"))
+
+    def test_a_newer_format_is_refused_with_both_versions(self):
+        run = Path(make_run.make_run(self.work / "newer", steps=3, format_version=2))
+        self.refused([run], "FILE-3", str(run / "run.h5"), "format_version 1", "format_version 2")
+        run = self.copy()
+        data = bytearray((run / "run.h5").read_bytes())
+        data[8] = 7
+        (run / "run.h5").write_bytes(data)
+        self.refused([run], str(run / "run.h5"), "format_version 1", "format_version 7")
+
+    def test_a_cut_or_changed_file_is_refused_before_hdf5_opens_it(self):
+        run = self.copy()
+        for name in ("run.h5", "steps-000001.h5"):
+            data = (run / name).read_bytes()
+            for length in (0, 7, 511, 512, len(data) // 2, len(data) - 1):
+                (run / name).write_bytes(data[:length])
+                self.refused([run], "FILE-6", str(run / name))
+            for at in (0, 20, 30, 600, len(data) - 1):
+                (run / name).write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
+                self.refused([run], "FILE-6", str(run / name))
+            (run / name).write_bytes(data)
+
+    def test_a_missing_dataset_is_refused_by_name(self):
+        run = self.copy()
+        with h5py.File(run / "run.h5", "r+") as file:
+            del file["steps/gradient_norm"]
+        make_run.seal(run / "run.h5")
+        self.refused([run], str(run / "run.h5"), "/steps/gradient_norm")
+
+    def test_comparisons_that_do_not_fit_the_runs_are_refused(self):
+        runs = self.sets["single"]
+        self.refused(runs, "comparisons.json", "1 comparisons for 2 runs", comparisons=[])
+        self.refused(runs, "comparisons.json", "JSON", comparisons="{")
+        self.refused(runs, runs[1], comparisons=[make_run.comparison(runs[0], "elsewhere", 1)])
+        row = make_run.comparison(*runs, 1)
+        del row["holds"]
+        self.refused(runs, "the key holds", comparisons=[row])
+
+    def test_a_folder_that_cannot_be_written_is_refused_by_name(self):
+        (self.work / "file").write_text("")
+        code, errors = call(self.work / "file" / "out", self.root / "runs" / "single" / "comparisons.json",
+                            self.sets["single"])
+        self.assertEqual(code, 2)
+        self.assertIn(str(self.work / "file" / "out"), errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
