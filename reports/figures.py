@@ -1,5 +1,5 @@
 # The figures of training: loss, accuracy, gradient norm and learning rate, speed.
-"""Each painter takes the width in units and returns a figure. Runs with the same bits share one line of many colours."""
+"""Each painter takes the width in units and returns a figure. Runs with the same bits share one line in all colours."""
 
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
@@ -32,7 +32,7 @@ def window_for(steps):
     return max(1, steps // 40) | 1
 
 
-def thin(x, y, buckets=900):
+def thin(x, y, buckets=600):
     """At most two points a bucket, the lowest and the highest, so that no spike is lost."""
     if len(x) <= 2 * buckets:
         return x, y
@@ -101,7 +101,7 @@ def log_axis(axes, low, high, lowest_tick=0.0):
 
 def end_labels(axes, items, gap=9):
     """Labels at the right of the points (x, y, text, colour), pushed apart until none covers another."""
-    items = [item for item in items if np.isfinite(item[1])]
+    items = [item for item in reversed(items) if np.isfinite(item[1])]  # the first on top where values are equal
     pixel = axes.transData.transform
     wanted = sorted(((pixel((x, y))[1], x, y, text, colour) for x, y, text, colour in items), key=lambda i: i[:1])
     places = [w[0] for w in wanted]

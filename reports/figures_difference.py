@@ -7,23 +7,29 @@ import style
 from figures import STEPS, colours_of, end_labels, frame, heading, log_axis, power_of_ten, right_margin, step_axis, thin
 from verdict import differences, parting_step
 
-MOST_ROWS = 40
-TITLES = {"ids": "sample ids", "loss": "loss", "masks": "mask", "gradients": "gradient", "parameters": "parameter",
-          "optimiser": ""}  # the state's own name says it
+MOST_ROWS = 30
+ALONE = {"ids": "Sample ids", "loss": "Loss"}  # tables of one row
+TITLES = {"masks": "Masks", "gradients": "Gradients", "parameters": "Parameters, updated",
+          "optimiser": "Optimiser state"}
 
 
 def digest_rows(run_a, run_b):
     """(table, tensor, differs [steps]) in the order in which a step makes them; at most MOST_ROWS, the first to differ.
 
-    Also the number of rows left out.
+    A row before each table of several tensors has no tensor and no steps: it is the table's title. Also the number of
+    tensors left out.
     """
     rows = []
     for table, differs in differences(run_a, run_b).items():
-        names = run_a.names.get(table, [""])
-        rows += [(table, name, differs[:, i]) for i, name in enumerate(names)]
+        rows += [(table, name, differs[:, i]) for i, name in enumerate(run_a.names.get(table, [""]))]
     onset = [int(d.argmax()) if d.any() else len(d) for _, _, d in rows]
     kept = sorted(sorted(range(len(rows)), key=lambda i: (onset[i], i))[:MOST_ROWS])
-    return [rows[i] for i in kept], len(rows) - len(kept)
+    titled = []
+    for table, name, differs in (rows[i] for i in kept):
+        if table in TITLES and (not titled or titled[-1][0] != table):
+            titled.append((table, None, None))
+        titled.append((table, name, differs))
+    return titled, len(rows) - len(kept)
 
 
 def bars(differs, low, high):
@@ -37,21 +43,26 @@ def bars(differs, low, high):
     return [(low - 0.5 + s, e - s) for s, e in zip(edges[:-1], edges[1:]) if part[s:e].any()]
 
 
-def short(name, room):
-    return name if len(name) <= room else name[:room // 2 - 1] + "…" + name[-(room - room // 2):]
+def row_label(table, name, room):
+    """The tensor's name; of a long one the end, which tells it from its neighbours."""
+    text = ALONE.get(table, name)
+    return text if len(text) <= room else "…" + text[-(room - 1):]
 
 
 def digest_panel(axes, rows, low, high, names, room, cells):
     for at, (table, name, differs) in enumerate(rows):
+        if name is None:
+            continue
         axes.broken_barh([(low - 0.5, high - low + 1)], (at - 0.41, 0.82), color=style.LIGHT["same"], linewidth=0)
         axes.broken_barh(bars(differs, low, high), (at - 0.41, 0.82), color=style.LIGHT["alarm"], linewidth=0)
-        if at and rows[at - 1][0] != table:
-            axes.axhline(at - 0.5, color=style.LIGHT["axis"], linewidth=0.8)
     if cells:
         for step in range(low + 1, high + 1):
             axes.axvline(step - 0.5, color=style.LIGHT["paper"], linewidth=1.5)
-    texts = [short(f"{TITLES.get(table, table)} {name}".strip(), room) for table, name, _ in rows]
+    texts = [TITLES[table] if name is None else row_label(table, name, room) for table, name, _ in rows]
     axes.set_yticks(range(len(rows)), texts if names else [""] * len(rows))
+    for tick, (table, name, _) in zip(axes.get_yticklabels(), rows):
+        if name is None or table in ALONE:
+            tick.set(weight="bold", color=style.LIGHT["ink"])
     axes.set_xlim(low - 0.5, high + 0.5)
     axes.set_ylim(len(rows) - 0.45, -0.55)
     axes.grid(False)
@@ -60,7 +71,7 @@ def digest_panel(axes, rows, low, high, names, room, cells):
     axes.set_xlabel("step", loc="right", labelpad=1)
 
 
-def digest_figure(run_a, run_b):
+def digest_figure(run_a, run_b, who):
     """Steps across, tensors down: red where the digests of the two runs differ. Whole run, and around the first."""
     rows, left_out = digest_rows(run_a, run_b)
     steps = min(run_a.last_step, run_b.last_step)
@@ -69,9 +80,10 @@ def digest_figure(run_a, run_b):
 
     def paint(width):
         narrow = width == style.NARROW
-        pitch = 21 if len(rows) <= 20 else 17
-        room = 24 if narrow else 36
-        left = 20 + 7.0 * min(room, max(len(f"{TITLES.get(t, t)} {n}") for t, n, _ in rows))
+        pitch = 20 if len(rows) <= 24 else 17
+        room = 26 if narrow else 40
+        longest = max(len(TITLES[t]) if n is None else len(ALONE.get(t, n)) for t, n, _ in rows)
+        left = 14 + 7.1 * min(room + 1, longest)
         tall = pitch * len(rows)
         foot = 40 + (20 if left_out else 0)
         if narrow:
@@ -89,10 +101,10 @@ def digest_figure(run_a, run_b):
         for tick, step in zip(near.get_xticklabels(), range(low, high + 1)):
             if step == first:
                 tick.set(color=style.LIGHT["alarm"], weight="bold")
-        heading(whole, f"Digests of {run_a.label} and {run_b.label}", left, "" if narrow else "all steps")
+        heading(whole, f"Digests of {who}", left, "" if narrow else "all steps")
         heading(near, f"Around step {first:,}", left if narrow else 0)
         if left_out:
-            figure.text(0.01, 6 / (figure.get_size_inches()[1] * 72), f"and {left_out} tensors that differ later or never",
+            figure.text(0, 6 / (figure.get_size_inches()[1] * 72), f"and {left_out} tensors that differ later or never",
                         color=style.LIGHT["soft"], fontsize=11.5)
         return figure
     return paint

@@ -2,12 +2,13 @@
 
 import json
 import math
+import re
 import shlex
 from pathlib import Path
 
 import jinja2
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import figures
 import figures_difference
@@ -128,10 +129,11 @@ def draw_figures(runs):
     parted = [(step, run) for step, run in parted if step]
     first = min(parted, key=lambda pair: pair[0]) if parted else None
     mark = (first[0], f"{first[1].label} parts, step {first[0]:,}") if first else None
-    for step, run in parted[:MOST_DIGEST_FIGURES]:
-        add("parting", f"digests-{run.label}", figures_difference.digest_figure(runs[0], run),
-            f"Steps and tensors whose digests differ between {runs[0].label} and {run.label}",
-            f"Filled red: the digest of this tensor at this step differs between {runs[0].label} and {run.label}. "
+    for group in verdict.groups_of_same_bits([run for _, run in parted])[:MOST_DIGEST_FIGURES]:
+        who = f"{runs[0].label} and {figures.labels(group)}"
+        add("parting", f"digests-{group[0].label}", figures_difference.digest_figure(runs[0], group[0], who),
+            f"Steps and tensors whose digests differ between {who}",
+            f"Filled red: the digest of this tensor at this step differs between {who}. "
             "From top to bottom in the order in which a step makes them.")
     add("parting", "drift", figures_difference.drift_figure(runs) if parted else None,
         "Absolute difference of the training loss, step by step",
@@ -149,6 +151,13 @@ def draw_figures(runs):
     return shown, files
 
 
+def breaks(text):
+    """`text` for HTML, where long names may break after a point, a stroke or a slash, and "step 7" may not."""
+    words = re.split(r"(\s+)", re.sub(r"\bstep (?=\d)", "step\u00a0", text))
+    return Markup("").join(Markup("<wbr>").join(map(escape, re.split(r"(?<=[._/-])(?=\w)", word)))
+                           if len(word) > 24 else escape(word) for word in words)
+
+
 def build(runs, comparisons):
     """Every file of the report by its name: index.html, report.json, figures/…"""
     shown, drawn = draw_figures(runs)
@@ -156,6 +165,7 @@ def build(runs, comparisons):
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     environment.filters["percent"] = lambda value: f"{100 * value:.2f} %" if finite(value) is not None else "not finite"
+    environment.filters["breaks"] = breaks
     environment.filters["number"] = lambda value: "–" if finite(value) is None else f"{value:.6g}"
     css = (FOLDER / "page.css").read_text(encoding="utf-8")
     css = css.replace("/*light*/", style.css_variables(0)).replace("/*dark*/", style.css_variables(1))

@@ -67,7 +67,7 @@ class Run:
 
 
 def check_file(path):
-    """Refuses a file whose user block, length or SHA-256 is not right, before libhdf5 sees it."""
+    """Refuses a file whose user block, length or SHA-256 is not right, before libhdf5 sees it. Returns the SHA-256."""
     operation = f"read {path}"
     try:
         data = Path(path).read_bytes()
@@ -84,6 +84,7 @@ def check_file(path):
     found = hashlib.sha256(data[USER_BLOCK:]).hexdigest()
     if found != data[24:56].hex():
         raise ReportError("FILE-6", operation, f"SHA-256 {data[24:56].hex()}", found)
+    return found
 
 
 def text(value):
@@ -106,39 +107,10 @@ def flatten(value, prefix=""):
     return flat
 
 
-def segment_files(file):
-    """The names of the segments that run.h5 refers to, by virtual datasets or by external links."""
-    names = set()
-
-    def visit(group):
-        for key in group:
-            link = group.get(key, getlink=True)
-            if isinstance(link, h5py.ExternalLink):
-                names.add(link.filename)
-                continue
-            item = group[key]
-            if isinstance(item, h5py.Group):
-                visit(item)
-            elif item.is_virtual:
-                names.update(source.file_name for source in item.virtual_sources())
-
-    visit(file)
-    return sorted(names - {"."})
-
-
-def read_table(file, group, name, operation, required=True):
-    """Dataset `name` of `group`; a group of linked segments is joined in the order of their names."""
-    holder = file.get(group)
-    if holder is not None and name not in holder and len(holder):
-        parts = [holder[key][name][()] for key in sorted(holder) if isinstance(holder[key], h5py.Group)
-                 and name in holder[key]]
-        if parts:
-            return np.concatenate(parts)
-    if holder is None or name not in holder:
-        if not required:
-            return np.zeros(0)
-        raise ReportError("FILE-3", operation, f"dataset /{group}/{name}", "none")
-    return holder[name][()]
+def read_column(file, name, operation):
+    if name not in file:
+        raise ReportError("FILE-3", operation, f"dataset /{name}", "none")
+    return file[name][()]
 
 
 def read_run(folder, label):
@@ -162,22 +134,18 @@ def read_open_run(file, folder, label, operation):
         raise ReportError("FILE-3", operation, "format assay-run", f"format {kind!r}")
     if version != FORMAT_VERSION:
         raise ReportError("FILE-3", operation, f"format_version {FORMAT_VERSION}", f"format_version {version}")
-    for segment in segment_files(file):
-        check_file(Path(folder) / segment)
+    for segment, digest in zip(strings(file["segments/file"]), strings(file["segments/sha256"])):
+        found = check_file(Path(folder) / segment)
+        if found != digest:
+            raise ReportError("FILE-3", f"read {Path(folder) / segment}", f"SHA-256 {digest}, as run.h5 lists it", found)
 
     names = {"parameters": strings(file["names/parameters"])}
     names["gradients"] = names["parameters"]
     for table in ("optimiser", "masks"):
-        names[table] = strings(file[f"names/{table}"]) if table in file["names"] else []
+        names[table] = strings(file[f"names/{table}"])
 
     last_step = int(file.attrs["last_step"])
-    held = last_step > 0  # a run stopped before its first segment holds no tables at all
-    steps = {column: read_table(file, "steps", column, operation, held) for column in STEP_COLUMNS}
-    for table in DIGEST_TABLES:
-        if names[table] and held:
-            steps[table] = read_table(file, "steps", table, operation)
-        else:
-            steps[table] = np.zeros((last_step, len(names[table])), np.uint64)
+    steps = {column: read_column(file, f"steps/{column}", operation) for column in STEP_COLUMNS + DIGEST_TABLES}
     for column, values in steps.items():
         if len(values) != last_step:
             raise ReportError("FILE-3", operation, f"{last_step} rows in /steps/{column}", f"{len(values)}")
@@ -194,5 +162,5 @@ def read_open_run(file, folder, label, operation):
         provenance={key: str(text(value)) for key, value in sorted(file["provenance"].attrs.items())},
         result={key: text(value) for key, value in sorted(file["result"].attrs.items())} if "result" in file else {},
         steps=steps, names=names,
-        validation={key: read_table(file, "validation", key, operation, required=False) for key in ("step", "loss", "accuracy")},
-        seconds=read_table(file, "timing", "seconds", operation, required=False))
+        validation={key: read_column(file, f"validation/{key}", operation) for key in ("step", "loss", "accuracy")},
+        seconds=read_column(file, "timing/seconds", operation))

@@ -31,7 +31,7 @@ def read_comparisons(path):
 
 
 def replace_outputs(files, out):
-    """Writes `files` (relative name -> bytes) beside `out`, then moves each into place; no file is seen half written."""
+    """Writes `files` (name -> bytes) into a folder in `out`, then moves each into place: none is seen half written."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".report-", dir=out))
@@ -52,7 +52,7 @@ def replace_outputs(files, out):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="report.py", description="Writes the report of one or more runs.",
-                                     epilog="example: report.py --out report --comparisons comparisons.json runs/a runs/b")
+                                     epilog="example: report.py --out report --comparisons pairs.json runs/a runs/b")
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for index.html and the rest")
     parser.add_argument("--comparisons", required=True, metavar="FILE",
                         help="the first run against each other one, as `assay compare --json` writes them")

@@ -57,12 +57,15 @@ def canvas(width, height, rows=1, columns=1, **options):
     return plt.subplots(rows, columns, figsize=(width / 72, height / 72), squeeze=False, **options)
 
 
+TIGHT = {"bbox_inches": "tight", "pad_inches": 0.14}  # figures that stand alone have a margin
+
+
 def svg(figure, salt, as_text):
-    """The bytes of an SVG that are the same for the same figure: salted ids, no date, no creator."""
+    """An SVG that is the same for the same figure: salted ids, no date, no creator. `as_text` is for the page."""
     out = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none" if as_text else "path", "svg.hashsalt": salt}):
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-                       transparent=as_text)
+                       transparent=as_text, **({} if as_text else TIGHT))
     return out.getvalue()
 
 
@@ -79,9 +82,9 @@ def inline(source, salt, label, css_class):
     body = re.sub(r'(?:xlink:)?href="#', f'href="#{prefix}', body).replace("url(#", f"url(#{prefix}")
     body = re.sub(r"font: (?:(\d+) )?([\d.]+)px [^;\"]+", lambda m: f"font-size: {m[2]}px" +
                   (f"; font-weight: {m[1]}" if m[1] else ""), body)
+    body = re.sub(r' (?:d|x|y)="[^"]+"', lambda m: re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", m[0]), body)
     for name, (light, _) in COLOURS.items():
         body = body.replace(light, f"var(--{name})")
-    body = re.sub(r"#000000|\bblack\b", "var(--ink)", body)
     title = f"<title>{label}</title>"
     return re.sub(r"<svg[^>]*>", f'<svg class="{css_class}" viewBox="{view}" role="img">{title}', body, count=1).strip()
 
@@ -96,7 +99,7 @@ def draw(name, painter, label):
             if width == WIDE:
                 files[f"{name}.svg"] = svg(figure, name, False).encode()
                 png = io.BytesIO()
-                figure.savefig(png, format="png", dpi=144, metadata={"Software": None})
+                figure.savefig(png, format="png", dpi=144, metadata={"Software": None}, **TIGHT)
                 files[f"{name}.png"] = png.getvalue()
             plt.close(figure)
     return page, files

@@ -42,8 +42,10 @@ struct Variable::State {
   ~State() {
     std::vector<std::shared_ptr<State>> last_held;
     auto release = [&](State& state) {
-      for (Operand& operand : state.operands)
-        if (operand.variable.state_.use_count() == 1) last_held.push_back(std::move(operand.variable.state_));
+      for (Operand& operand : state.operands) {
+        std::shared_ptr<State> held = std::move(operand.variable.state_);  // one operand may stand at two positions
+        if (held.use_count() == 1) last_held.push_back(std::move(held));
+      }
       state.operands.clear();
     };
     release(*this);
@@ -68,7 +70,7 @@ struct Variable::State {
   }
 
   void require_unchanged() const {
-    require_unchanged(value, value, version, "the result " + to_string(value.shape()));
+    if (!is_leaf()) require_unchanged(value, value, version, "the result " + to_string(value.shape()));
     for (std::size_t position = 0; position < operands.size(); ++position)
       require_unchanged(operands[position].variable.state_->value, operands[position].value, operands[position].version,
                         "operand " + std::to_string(position) + " " + to_string(operands[position].value.shape()));

@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "base/error.hpp"
@@ -58,10 +59,6 @@ std::string type_text(hid_t type) {
       return "compound";
     case H5T_ENUM:
       return "enumeration";
-    case H5T_VLEN:
-      return "lists";
-    case H5T_ARRAY:
-      return "arrays";
     default:
       return "other";
   }
@@ -140,24 +137,32 @@ void write_text(std::int64_t group, const std::string& name, const std::string& 
     check(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), where, "write dataset");
 }
 
+// The library asks these for the memory of each text, so many references to one long text meet the limit too.
+extern "C" void* allocate_text(std::size_t size, void* left) {
+  auto& bytes = *static_cast<std::uint64_t*>(left);
+  if (size > bytes) return nullptr;
+  bytes -= size;
+  return std::malloc(size);
+}
+extern "C" void release_text(void* text, void*) { std::free(text); }
+
 std::vector<std::string> read_text(const Opened& opened) {
   if (H5Tis_variable_str(opened.type.id()) <= 0)
     throw Error("FILE-3", "read dataset " + opened.where, "text of variable length", type_text(opened.type.id()));
   const std::size_t count = opened.stored_count(text_reference_bytes);
   if (count == 0) return {};
-  Handle type = text_type();
-  hsize_t bytes = 0;
-  check(H5Dvlen_get_buf_size(opened.dataset.id(), type.id(), opened.space.id(), &bytes), opened.where,
-        "measure dataset");
-  if (bytes > text_limit)
-    throw Error("FILE-3", "read dataset " + opened.where, "at most " + std::to_string(text_limit) + " bytes of text",
-                std::to_string(bytes));
+  Handle type = text_type(), transfer(check(H5Pcreate(H5P_DATASET_XFER), opened.where, "read dataset"), H5Pclose);
+  std::uint64_t left = text_limit;
+  check(H5Pset_vlen_mem_manager(transfer.id(), allocate_text, &left, release_text, nullptr), opened.where,
+        "read dataset");
   std::vector<char*> pointers(count);
-  check(H5Dread(opened.dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), opened.where,
+  check(H5Dread(opened.dataset.id(), type.id(), H5S_ALL, H5S_ALL, transfer.id(), pointers.data()), opened.where,
         "read dataset");
   std::vector<std::string> texts;
-  for (char* pointer : pointers) texts.emplace_back(pointer ? pointer : "");
-  check(H5Dvlen_reclaim(type.id(), opened.space.id(), H5P_DEFAULT, pointers.data()), opened.where, "release dataset");
+  for (char* pointer : pointers) {
+    texts.emplace_back(pointer ? pointer : "");
+    std::free(pointer);
+  }
   return texts;
 }
 

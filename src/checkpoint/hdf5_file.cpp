@@ -51,6 +51,7 @@ Handle create(const std::string& name, std::uint64_t user_block) {
   check(H5Pset_userblock(creation.id(), user_block), name, "reserve the user block of");
   check(H5Pset_link_creation_order(creation.id(), order), name, "track creation order in");
   check(H5Pset_attr_creation_order(creation.id(), order), name, "track creation order in");
+  check(H5Pset_obj_track_times(creation.id(), false), name, "leave times out of");
   return Handle(check(H5Fcreate(image_name().c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), name, "create"),
                 H5Fclose);
 }

@@ -67,7 +67,7 @@ class Printer {
 
   void group(const hdf5::Group& group, int depth) {
     for (const std::string& name : group.attributes())
-      line(depth, "@" + quoted_name(name) + " = " + attribute_text(group, name));
+      line(depth, std::string("@").append(quoted_name(name)) + " = " + attribute_text(group, name));
     for (const hdf5::Child& child : group.children()) {
       const std::string name = quoted_name(child.name);
       switch (child.kind) {
@@ -141,9 +141,11 @@ void limit_this_process() {
   if (int null = ::open("/dev/null", O_WRONLY); null >= 0) ::dup2(null, STDERR_FILENO);
   std::string answer;
   try {
-    answer = '\0' + tree(hdf5::open_unchecked(path));
+    answer.push_back('\0');
+    answer += tree(hdf5::open_unchecked(path));
   } catch (const std::exception& error) {
-    answer = std::string("\1") + error.what();
+    answer.assign(1, '\1');
+    answer += error.what();
   }
   for (std::size_t sent = 0; sent < answer.size();) {
     ssize_t count = ::write(pipe, answer.data() + sent, answer.size() - sent);

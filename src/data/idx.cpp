@@ -86,7 +86,7 @@ class Contents {
     stream_.avail_out = static_cast<uInt>(into.size());
     if (!gzip_) {
       const uInt size = std::min(stream_.avail_in, stream_.avail_out);
-      std::memcpy(into.data(), stream_.next_in, size);
+      if (size > 0) std::memcpy(into.data(), stream_.next_in, size);  // without elements there may be no address
       stream_.next_in += size;
       stream_.avail_in -= size;
       return size;

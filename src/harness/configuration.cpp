@@ -1,4 +1,4 @@
-// The table of keys, and everything that follows from it: parsing, strictness, resolved values and the manual.
+// From the text of an experiment and its overrides to a checked configuration.
 #include "harness/configuration.hpp"
 
 #include <toml++/toml.h>
@@ -19,114 +19,14 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "harness/configuration_keys.hpp"
 
 namespace assay {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
 using Strings = std::map<std::string, std::string>;
-using Field = std::variant<bool*, std::int64_t*, double*, std::string*, Integers*, Strings*>;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// What a value may be beyond its type: a range for a number (each element of a list), choices for a string.
-struct Allowed {
-  double low = -infinity, high = infinity;
-  bool without_low = false, without_high = false;
-  std::vector<std::string> choices = {};
-};
-
-Allowed at_least(double low) { return {.low = low}; }
-Allowed more_than(double low) { return {.low = low, .without_low = true}; }
-Allowed from_to(double low, double high) { return {.low = low, .high = high}; }
-Allowed from_below(double low, double high) { return {.low = low, .high = high, .without_high = true}; }
-Allowed one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
-
-struct Key {
-  std::string name;
-  Field field;
-  Allowed allowed;
-  std::string meaning;
-};
-
-std::vector<Key> table_of_keys(Configuration& c) {
-  return {
-      {"experiment.name", &c.experiment.name, {}, "What reports call the run."},
-      {"experiment.seed", &c.experiment.seed, at_least(0), "Seed of initial values, data order and dropout."},
-
-      {"data.kind", &c.data.kind, one_of({"fashion_mnist", "idx", "synthetic"}),
-       "`idx` takes any four IDX files that are named like Fashion-MNIST's; `synthetic` needs no files."},
-      {"data.path", &c.data.path, {}, "Folder of the IDX files, plain or `.gz`."},
-      {"data.validation", &c.data.validation, at_least(0),
-       "This many samples at the end of the training set are kept for validation; 0: none."},
-      {"data.limit", &c.data.limit, at_least(0),
-       "Use only the first samples of the training and the test set; 0: all."},
-      {"data.digests", &c.data.digests, {}, "SHA-256 that files must have, by file name; other files are not checked."},
-      {"data.synthetic.samples", &c.data.synthetic.samples, from_to(1, 1 << 24), "Samples of each set."},
-      {"data.synthetic.features", &c.data.synthetic.features, from_to(1, 1 << 16), "Values of one sample."},
-      {"data.synthetic.classes", &c.data.synthetic.classes, from_to(1, 1 << 16), "Classes."},
-      {"data.synthetic.noise", &c.data.synthetic.noise, from_to(0, 1e6), "Half the width of a class's box."},
-
-      {"model.kind", &c.model.kind, one_of({"mlp"}), "The architecture."},
-      {"model.layers", &c.model.layers, from_to(1, 1 << 20), "Widths from the input to the classes, at least two."},
-      {"model.activation", &c.model.activation, one_of({"relu", "gelu", "tanh", "sigmoid"}), "Between two layers."},
-      {"model.dropout", &c.model.dropout, from_below(0, 1), "Share of hidden values dropped while training."},
-
-      {"loss.kind", &c.loss.kind, one_of({"cross_entropy", "mse"}), "`mse` compares with the one-hot label."},
-      {"loss.label_smoothing", &c.loss.label_smoothing, from_below(0, 1), "Of `cross_entropy`."},
-
-      {"optimiser.kind", &c.optimiser.kind, one_of({"sgd", "adam", "adamw"}), "The update rule."},
-      {"optimiser.learning_rate", &c.optimiser.learning_rate, more_than(0), "The largest rate of the schedule."},
-      {"optimiser.momentum", &c.optimiser.momentum, from_below(0, 1), "Of `sgd`."},
-      {"optimiser.nesterov", &c.optimiser.nesterov, {}, "Of `sgd`; needs a momentum."},
-      {"optimiser.beta1", &c.optimiser.beta1, from_below(0, 1), "Of `adam` and `adamw`: decay of the first moment."},
-      {"optimiser.beta2", &c.optimiser.beta2, from_below(0, 1), "Of `adam` and `adamw`: decay of the second moment."},
-      {"optimiser.epsilon", &c.optimiser.epsilon, more_than(0), "Of `adam` and `adamw`: added to √v."},
-      {"optimiser.weight_decay", &c.optimiser.weight_decay, at_least(0),
-       "`adamw` shrinks the weights by it, `sgd` and `adam` add it times the weight to the gradient."},
-
-      {"schedule.kind", &c.schedule.kind,
-       one_of({"constant", "step", "cosine", "one_cycle", "warmup_cosine", "cyclic"}), "Course of the learning rate."},
-      {"schedule.period", &c.schedule.period, at_least(0),
-       "Steps from drop to drop of `step`, to the restart of `cosine`, of one rise and fall of `cyclic`; 0: the whole "
-       "run."},
-      {"schedule.factor",
-       &c.schedule.factor,
-       {.low = 0, .high = 1, .without_low = true},
-       "Of `step`: the rate is multiplied by it at each drop."},
-      {"schedule.warmup", &c.schedule.warmup, from_below(0, 1),
-       "Of `one_cycle` and `warmup_cosine`: share of the run in which the rate rises."},
-      {"schedule.start", &c.schedule.start, from_to(0, 1),
-       "Of `one_cycle` and `warmup_cosine`: first rate, as a share of the largest."},
-      {"schedule.minimum", &c.schedule.minimum, from_to(0, 1),
-       "Lowest rate of `cosine` and `cyclic`, last one of `one_cycle` and `warmup_cosine`, as a share of the largest."},
-
-      {"train.batch", &c.train.batch, from_to(1, 1 << 20), "Samples of one step."},
-      {"train.epochs", &c.train.epochs, at_least(0), "Length of the run in passes over the training set."},
-      {"train.steps", &c.train.steps, at_least(0), "Length of the run in steps, instead of `train.epochs`."},
-      {"train.shards", &c.train.shards, from_to(1, 1 << 16),
-       "Parts, a power of two, that a batch is computed in; part of the result's bits."},
-      {"train.clip_norm", &c.train.clip_norm, at_least(0), "Largest global norm of the gradient; 0: any."},
-      {"train.validate_every", &c.train.validate_every, at_least(0), "Steps between validations; 0: after each epoch."},
-      {"train.evaluation_batch", &c.train.evaluation_batch, from_to(1, 1 << 20), "Samples evaluated at once."},
-
-      {"checkpoint.every", &c.checkpoint.every, at_least(0), "Steps between checkpoints; 0: only at the end."},
-      {"checkpoint.keep", &c.checkpoint.keep, at_least(1), "Checkpoints kept, the newest ones."},
-      {"checkpoint.keep_best",
-       &c.checkpoint.keep_best,
-       {},
-       "Also keep the one with the best validation accuracy, when there is a validation set."},
-
-      {"run.device", &c.run.device, {}, "Where to compute; `assay devices` lists them."},
-      {"run.threads", &c.run.threads, from_to(0, 1024),
-       "Threads, which never change a bit; 0: `ASSAY_THREADS`, else one per core."},
-      {"run.numerics", &c.run.numerics, one_of({"exact"}), "`exact`: the same bits everywhere."},
-      {"run.digests",
-       &c.run.digests,
-       {},
-       "Record a digest of every parameter, gradient and optimiser tensor per step."},
-  };
-}
+using Key = ConfigurationKey;
 
 template <class... F>
 struct Overloaded : F... {
@@ -135,39 +35,6 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-std::string number_text(double x) {
-  std::ostringstream text;
-  text << x;  // six digits are enough for the bounds in the table
-  return std::abs(x) < 1e15 && x == std::floor(x) ? std::to_string(static_cast<std::int64_t>(x)) : text.str();
-}
-
-/// "an integer in [0, 16]", "one of a, b": the words of both the refusals and the manual.
-std::string expected_text(const Key& key) {
-  const Allowed& allowed = key.allowed;
-  std::string range;
-  if (allowed.low > -infinity && allowed.high < infinity)
-    range = std::string(" in ") + (allowed.without_low ? "(" : "[") + number_text(allowed.low) + ", " +
-            number_text(allowed.high) + (allowed.without_high ? ")" : "]");
-  else if (allowed.low > -infinity)
-    range = (allowed.without_low ? " > " : " >= ") + number_text(allowed.low);
-  std::string choices;
-  for (const std::string& choice : allowed.choices) choices += (choices.empty() ? "" : ", ") + choice;
-  return std::visit(
-      Overloaded{[](bool*) { return std::string("true or false"); },
-                 [&](std::int64_t*) { return "an integer" + range; }, [&](double*) { return "a number" + range; },
-                 [&](std::string*) {
-                   if (choices.empty()) return std::string("a string");
-                   return allowed.choices.size() == 1 ? "\"" + choices + "\"" : "one of " + choices;
-                 },
-                 [&](Integers*) { return "a list of integers" + range; },
-                 [](Strings*) { return std::string("a table of SHA-256 digests (64 lower-case digits)"); }},
-      key.field);
-}
-
-nlohmann::json json_of(const Field& field) {
-  return std::visit([](auto* value) { return nlohmann::json(*value); }, field);
-}
-
 /// A value of a file as a message may show it: one line, not long.
 std::string found_text(const toml::node& node) {
   std::ostringstream text;
@@ -175,7 +42,11 @@ std::string found_text(const toml::node& node) {
   std::string shown = text.str();
   for (char& c : shown)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  if (shown.size() > 80) shown = shown.substr(0, 80) + "…";
+  if (shown.size() > 80) {
+    std::size_t end = 80;
+    while ((shown[end] & 0xC0) == 0x80) --end;  // not inside a character of UTF-8
+    shown = shown.substr(0, end) + "…";
+  }
   const char* kind = node.is_string()    ? "the string "
                      : node.is_integer() ? "the integer "
                      : node.is_array()   ? "the list "
@@ -184,7 +55,7 @@ std::string found_text(const toml::node& node) {
   return kind + shown;
 }
 
-bool is_allowed(double x, const Allowed& allowed) {
+bool is_allowed(double x, const Key::Allowed& allowed) {
   return std::isfinite(x) && (allowed.without_low ? x > allowed.low : x >= allowed.low) &&
          (allowed.without_high ? x < allowed.high : x <= allowed.high);
 }
@@ -262,7 +133,8 @@ std::string section_of(const std::string& name) { return name.substr(0, name.rfi
 /// Applies files and overrides to one configuration and remembers which place each key came from.
 class Reader {
  public:
-  explicit Reader(Configuration& configuration) : configuration_(configuration), keys_(table_of_keys(configuration)) {}
+  explicit Reader(Configuration& configuration)
+      : configuration_(configuration), keys_(configuration_keys(configuration)) {}
 
   void read_file(const std::string& text, const std::string& source) {
     try {
@@ -309,7 +181,7 @@ class Reader {
           std::find_if(keys_.begin(), keys_.end(), [&, &name = name](const Key& k) { return k.name == name; });
       if (key != keys_.end()) {
         places_[name] = place(node.source());
-        if (!assign(*key, node)) refuse(name, expected_text(*key), found_text(node));
+        if (!assign(*key, node)) refuse(name, key->expected(), found_text(node));
         given_.push_back(name);
       } else if (is_section(name)) {
         if (!node.is_table()) {
@@ -428,27 +300,9 @@ Configuration load_configuration(const std::string& path, const std::vector<std:
 std::string resolved_json(const Configuration& configuration) {
   Configuration copy = configuration;
   nlohmann::json resolved;
-  for (const Key& key : table_of_keys(copy)) resolved[key.name] = json_of(key.field);
+  for (const Key& key : configuration_keys(copy))
+    std::visit([&](const auto* value) { resolved[key.name] = *value; }, key.field);
   return resolved.dump(2);
-}
-
-std::string key_reference() {
-  Configuration defaults;
-  std::string text =
-      "# Configuration\n\n"
-      "An experiment is a TOML file. Every key has a default, an unknown key is refused, and `--set key=value` "
-      "replaces a "
-      "value on the command line. This page is printed by `assay run --help-keys`.\n";
-  std::string section;
-  for (const Key& key : table_of_keys(defaults)) {
-    if (section_of(key.name) != section) {
-      section = section_of(key.name);
-      text += "\n## " + section + "\n\n| key | value | default | meaning |\n|---|---|---|---|\n";
-    }
-    text += "| `" + key.name + "` | " + expected_text(key) + " | `" + json_of(key.field).dump() + "` | " + key.meaning +
-            " |\n";
-  }
-  return text;
 }
 
 void check_layers_fit_data(const Configuration& configuration, const Dataset& data) {

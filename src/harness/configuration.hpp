@@ -10,7 +10,7 @@
 namespace assay {
 
 /// One experiment. Each member is the key of the same dotted name (`configuration.train.batch` is `train.batch`) and
-/// holds its default; what a key means and allows is said once, in the table behind `key_reference`.
+/// holds its default; what a key means and allows is said once, in `configuration_keys`.
 struct Configuration {
   struct Experiment {
     std::string name = "unnamed";
@@ -97,10 +97,6 @@ Configuration parse_configuration(const std::string& text, const std::string& so
 
 /// Every key with its final value as one flat JSON object, dotted names sorted: {"checkpoint.every": 0, …}.
 std::string resolved_json(const Configuration& configuration);
-
-/// The manual of all keys as Markdown: name, type and range, default, meaning. `reference/configuration.md` is this
-/// text.
-std::string key_reference();
 
 /// Refuses (RUN-1) `model.layers` whose first extent is not the data's features or whose last is not its classes.
 void check_layers_fit_data(const Configuration& configuration, const Dataset& data);

@@ -10,10 +10,10 @@ namespace assay {
 /// What `assay run` was asked for.
 struct RunRequest {
   std::string source;                ///< an experiment file, or the folder of a run
-  std::vector<std::string> overrides;  ///< "key=value", the last one of a key winning
-  std::string out;                   ///< folder of the new run; empty: the next free runs/NNNN
+  std::vector<std::string> overrides = {};  ///< "key=value", the last one of a key winning
+  std::string out = {};              ///< folder of the new run; empty: the next free runs/NNNN
   bool resume = false;               ///< go on with the run in `out`, or in the folder that `source` names
-  std::string command_line;          ///< kept in the run's provenance
+  std::string command_line = {};     ///< kept in the run's provenance
 };
 
 struct RunOutcome {
@@ -21,8 +21,8 @@ struct RunOutcome {
   std::string status;  ///< "complete" or "interrupted"
   std::uint64_t steps = 0;
   double test_loss = 0, test_accuracy = 0;  ///< when complete
-  std::string parameters_digest;
-  std::optional<std::string> repeats;  ///< of a repeated run: the folder that it repeats
+  std::string parameters_digest = {};
+  std::optional<std::string> repeats = {};  ///< of a repeated run: the folder that it repeats
 };
 
 /// Trains as the configuration says and writes the run folder as reference/formats/run.md describes it, with progress

@@ -1,7 +1,6 @@
 // Matrix product.
 #pragma once
 
-#include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 #include "reference/matmul.hpp"
 
@@ -16,7 +15,7 @@ inline Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.shape().rank() != 2 || b.shape().rank() != 2 || a.shape()[1] != b.shape()[0])
     throw Error("ACC-4", "matmul", "shapes [M, K] and [K, N]", to_string(a.shape()) + " and " + to_string(b.shape()));
   Tensor c = Tensor::uninitialised({a.shape()[0], b.shape()[1]}, a.device());
-  return run(c, ASSAY_CPU(matmul), reference::matmul, a, b.stride(1) == 1 ? b : copy(b));
+  return run(c, ASSAY_CPU(matmul), reference::matmul, a, b);
 }
 
 }  // namespace assay::kernels

@@ -88,7 +88,7 @@ inline float sin_shifted(float magnitude, unsigned shift) {
 /// cos x, correctly rounded for every binary32 x. cos(±0) = 1, cos(±∞) = NaN, NaN gives NaN.
 /// Source: M. Payne, R. Hanek, "Radian reduction for trigonometric functions", SIGNUM Newsletter 18 (1983).
 ///
-///     cos(3.0f);  // -0x1.faeb4p-1
+///     cos(3.0f);  // -0x1.fae04cp-1
 ASSAY_INLINE float cos(float x) {
   return cos_detail::sin_shifted(std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0x7fffffffu), 1);
 }

@@ -13,7 +13,7 @@ inline namespace ASSAY_ISA {
 
 /// erf x, correctly rounded for every binary32 x. erf(±0) = ±0, erf(±∞) = ±1, NaN gives NaN.
 ///
-/// a = |x|: below 0.5 the Taylor series 2/√π · Σ (−1)ⁿ a²ⁿ⁺¹ / (n!·(2n + 1)), 13 terms, truncation 2⁻⁶¹; else
+/// a = |x|: below 0.5 the Taylor series 2/√π · Σ (−1)ⁿ a²ⁿ⁺¹ / (n!·(2n + 1)), 13 terms, truncation 2⁻⁶³; else
 /// 1 − e^(−a²)·P((a − 3)/(a + 3)) with P fitted to e^(a²)·erfc(a) on [0, 4], error 4.94e-18 (coefficients.py).
 ///
 ///     erf(0.5f);  // 0x1.0a7ef6p-1

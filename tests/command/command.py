@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSAY = os.environ.get("ASSAY", str(ROOT / "build/release/src/app/assay"))
-SANITIZED = os.environ.get("SANITIZED", "none") != "none"
+THOROUGH = os.environ.get("THOROUGH", "true") == "true"  # not in builds that are many times slower
 
 EXPERIMENT = """
 [experiment]

@@ -36,6 +36,8 @@ def lines_of(path):
 class PlantedMistake(unittest.TestCase):
     """Gives each case an empty tree: a check that finds nothing in the repository must find what is planted here."""
 
+    maxDiff = None
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -31,11 +31,13 @@ INTEGERS = ("step", "epoch", "loss_digest", "ids_digest")
 
 
 def seal(path):
-    """Fills the user block: magic, format version, length and SHA-256 of all that follows."""
+    """Fills the user block: magic, format version, length and SHA-256 of all that follows; returns the SHA-256."""
     data = Path(path).read_bytes()
     body = data[512:]
     head = b"ASSAYH5\n" + (1).to_bytes(4, "little") + bytes(4) + len(body).to_bytes(8, "little")
-    Path(path).write_bytes((head + hashlib.sha256(body).digest()).ljust(512, b"\0") + body)
+    digest = hashlib.sha256(body)
+    Path(path).write_bytes((head + digest.digest()).ljust(512, b"\0") + body)
+    return digest.hexdigest()
 
 
 def mix(*parts):
@@ -87,7 +89,7 @@ def make_run(folder, steps=938, planned=None, seed=7, part_at=None, nan_at=None,
              "optimiser": [f"{m}.{p}" for m in ("first_moment", "second_moment") for p in parameters]}
     planned = planned or steps
     columns = {k: v[:steps] for k, v in make_steps(planned, seed, part_at, nan_at, names).items()}
-    at = np.unique(np.append(np.arange(117, steps, 117), steps))
+    at = np.unique(np.append(np.arange(117, steps, 117), steps if steps else []))
     rng = np.random.default_rng(seed + threads)
     groups = {"steps": columns,
               "validation": {"step": at, "loss": 0.36 + 0.9 * np.exp(-at / 260),
@@ -95,29 +97,33 @@ def make_run(folder, steps=938, planned=None, seed=7, part_at=None, nan_at=None,
               "timing": {"seconds": speed * (1 + rng.gamma(1.2, 0.06, steps))}}
 
     bounds = np.unique(np.linspace(0, steps, 4).astype(int))
-    sources = {}
+    sources, segments = {}, []
     for number, (low, high) in enumerate(zip(bounds[:-1], bounds[1:]), 1):
         name = f"steps-{number:06d}.h5"
         with h5py.File(folder / name, "w", userblock_size=512) as file:
             for group, datasets in groups.items():
+                where = datasets.get("step", columns["step"])
                 for key, values in datasets.items():
-                    where = datasets.get("step", columns["step"])
                     rows = as_dataset(key, values)[(where > low) & (where <= high)]
                     file.create_dataset(f"{group}/{key}", data=rows)
-                    if len(rows):
-                        sources.setdefault((group, key), []).append((name, rows.shape, rows.dtype))
-        seal(folder / name)
+                    sources.setdefault((group, key), []).append((name, rows))
+        segments.append((name, high, seal(folder / name)))
 
     with h5py.File(folder / "run.h5", "w", userblock_size=512) as file:
         file.attrs.update({"format": "assay-run", "format_version": format_version, "numerics_version": 0,
                            "status": status, "last_step": steps})
-        for (group, key), parts in sources.items():
-            total = sum(shape[0] for _, shape, _ in parts)
-            layout, row = h5py.VirtualLayout((total,) + parts[0][1][1:], parts[0][2]), 0
-            for name, shape, dtype in parts:
-                layout[row:row + shape[0]] = h5py.VirtualSource(name, f"{group}/{key}", shape, dtype)
-                row += shape[0]
-            file.create_virtual_dataset(f"{group}/{key}", layout)
+        for group, datasets in groups.items():
+            for key, values in datasets.items():
+                whole, row = as_dataset(key, values), 0
+                layout = h5py.VirtualLayout(whole.shape, whole.dtype)
+                for name, rows in sources.get((group, key), []):
+                    if rows.size:
+                        layout[row:row + len(rows)] = h5py.VirtualSource(name, f"{group}/{key}", rows.shape, rows.dtype)
+                    row += len(rows)
+                file.create_virtual_dataset(f"{group}/{key}", layout)
+        file.create_dataset("segments/file", data=[s[0] for s in segments], dtype=h5py.string_dtype())
+        file.create_dataset("segments/sha256", data=[s[2] for s in segments], dtype=h5py.string_dtype())
+        file["segments/last_step"] = np.array([s[1] for s in segments], "<u8")
         resolved = {"data": {"name": "fashion_mnist"}, "device": "cpu", "numerics": "exact", "threads": threads,
                     "model": {"dropout": 0.2, "hidden": [128]},
                     "optimiser": {"kind": "adamw", "learning_rate": 0.001, "weight_decay": 0.01},
@@ -134,7 +140,8 @@ def make_run(folder, steps=938, planned=None, seed=7, part_at=None, nan_at=None,
                  "-fno-trapping-math", "build_type": "release", "cpu_model": "AMD EPYC 7B13", "isa": "avx2",
                  "threads": str(threads), "device": "cpu", "numerics": "exact", "hostname": "bench-3",
                  "started": f"2025-03-0{threads}T10:12:44Z", "hdf5_version": "1.10.8",
-                 "command_line": f"assay run experiments/fashion_mnist/smoke.toml --threads {threads} --out {folder.name}",
+                 "command_line": "assay run experiments/fashion_mnist/smoke.toml "
+                 f"--threads {threads} --out {folder.name}",
                  "data_digest": hashlib.sha256(b"data").hexdigest(),
                  "data.train-images-idx3-ubyte.gz": hashlib.sha256(b"train").hexdigest()}
         facts.update(provenance or {})

@@ -5,6 +5,7 @@
 
 #include "data_files.hpp"
 #include "harness/configuration.hpp"
+#include "harness/configuration_keys.hpp"
 
 namespace {
 

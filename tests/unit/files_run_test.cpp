@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(FILE_7_an_existing_run_is_kept_unless_replacing_it_was_aske
 }
 
 BOOST_AUTO_TEST_CASE(FILE_1_a_run_is_cut_back_to_any_step_and_goes_on) {
-  for (std::uint64_t cut = 0; cut <= 30; ++cut) {
+  for (std::uint64_t cut : {0, 1, 9, 10, 11, 12, 13, 29, 30}) {
     Folder folder;
     {
       RunWriter run = RunWriter::create(folder.path(), small_description());
@@ -187,16 +187,16 @@ BOOST_AUTO_TEST_CASE(FILE_9_many_small_segments_are_packed_and_run_h5_stays_smal
   Folder folder;
   RunWriter run = RunWriter::create(folder.path(), small_description());
   std::uintmax_t largest = 0;
-  for (std::uint64_t last = 1; last <= 600; ++last) {
+  for (std::uint64_t last = 1; last <= 300; ++last) {
     append_until(run, last);
     run.close_segment();
     largest = std::max(largest, std::filesystem::file_size(folder / "run.h5"));
   }
   BOOST_TEST(run.segments().size() < 256u);
   BOOST_TEST(largest < 500000u);
-  BOOST_TEST(holds_rows(read_run(folder.path()), 600));
+  BOOST_TEST(holds_rows(read_run(folder.path()), 300));
   BOOST_TEST(python(folder, check_run, folder / "run.h5") == 0);
-  BOOST_TEST(holds_rows(read_run(folder.path()), 600));
+  BOOST_TEST(holds_rows(read_run(folder.path()), 300));
 }
 
 /// Starts `action` in a child and kills it after some microseconds.
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(FILE_9_a_kill_at_any_moment_leaves_a_run_that_holds_every_c
   Folder folder;
   std::mt19937_64 random(2);
   std::string runs;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const std::string path = folder / std::to_string(i);
     RunWriter::create(path, small_description());
     kill_within(random() % 60000, [&] {
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(FILE_9_a_kill_at_any_moment_leaves_a_run_that_holds_every_c
 BOOST_AUTO_TEST_CASE(FILE_1_a_kill_while_cutting_back_leaves_a_run_that_the_same_resume_can_use) {
   Folder folder;
   std::mt19937_64 random(3);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const std::string path = folder / std::to_string(i);
     {
       RunWriter run = RunWriter::create(path, small_description());
@@ -268,12 +268,12 @@ BOOST_AUTO_TEST_CASE(FILE_2_a_kill_while_a_checkpoint_is_written_leaves_the_prev
   Folder folder;
   std::mt19937_64 random(4);
   Checkpoint large = small_checkpoint(1);
-  large.parameters.push_back(parameter("large", std::vector<float>(100000, 1), {100000}));
+  large.parameters.push_back(parameter("large", std::vector<float>(1000000, 1), {1000000}));
   for (int i = 0; i < 30; ++i) {
     const std::string path = folder / std::to_string(i);
     std::filesystem::create_directory(path);
     save_checkpoint(checkpoint_path(path, 1), large);
-    kill_within(random() % 40000, [&] {
+    kill_within(random() % 60000, [&] {
       for (large.step = 2;; ++large.step) {
         save_checkpoint(checkpoint_path(path, large.step), large);
         retain(path, 1, std::nullopt);
@@ -300,13 +300,13 @@ BOOST_AUTO_TEST_CASE(FILE_9_h5py_opens_the_run_at_every_moment_while_it_is_writt
   }
   const int code = python(folder, R"(
 import sys, time, h5py, numpy as np
-end, times, last = time.time() + 1, 0, 0
-while time.time() < end:
+end, times, last = time.time() + 60, 0, 0
+while (times < 20 or last < 50) and time.time() < end:
     with h5py.File(sys.argv[1]) as f:
         steps = f['steps/step'][()]
         assert np.array_equal(steps, np.arange(1, f.attrs['last_step'] + 1)) and len(steps) >= last
         times, last = times + 1, len(steps)
-assert times > 5 and last > 20, (times, last)
+assert times >= 20 and last >= 50, (times, last)
 )",
                           folder / "run/run.h5");
   ::kill(child, SIGKILL);

@@ -16,9 +16,7 @@ using namespace assay;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
-float any_float(std::uint64_t n) {
-  return std::bit_cast<float>(numerics::random_block(1, n / 4, 0).word[n % 4]);
-}
+float any_float(std::uint64_t n) { return std::bit_cast<float>(numerics::random_block(1, n / 4, 0).word[n % 4]); }
 
 void check_fma(float a, float b, float c) {
   const auto found = numerics::canonical_bits(numerics::fma(a, b, c));
@@ -35,7 +33,7 @@ BOOST_AUTO_TEST_CASE(NUM_2_fma_without_the_instruction_has_its_bits_on_any_opera
 }
 
 BOOST_AUTO_TEST_CASE(NUM_2_fma_has_the_bits_of_the_instruction_where_binary64_alone_would_round_twice) {
-  for (int j = 1; j < 1000; ++j)
+  for (int j = 1; j < 300; ++j)
     for (const float sign : {1.0f, -1.0f}) {
       // a·b = ±2⁻²⁴·(1 − j²·2⁻⁴⁶) beside an odd c: just short of a midpoint, and binary64 rounds it onto that.
       const float a = 1 + static_cast<float>(j) * 0x1p-23f;

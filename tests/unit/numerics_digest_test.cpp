@@ -43,8 +43,10 @@ BOOST_AUTO_TEST_CASE(digests_of_pieces_add_up_to_the_digest_of_the_whole) {
   std::vector<double> d(1000);
   for (std::size_t i = 0; i < x.size(); ++i) d[i] = x[i] = static_cast<float>(i) * 0.37f;
   for (const std::size_t cut : {0u, 1u, 499u, 1000u}) {
-    BOOST_CHECK_EQUAL(numerics::digest(x.data() + cut, 1000 - cut, cut) + numerics::digest(x.data(), cut), digest_of(x));
-    BOOST_CHECK_EQUAL(numerics::digest(d.data() + cut, 1000 - cut, cut) + numerics::digest(d.data(), cut), digest_of(d));
+    BOOST_CHECK_EQUAL(numerics::digest(x.data() + cut, 1000 - cut, cut) + numerics::digest(x.data(), cut),
+                      digest_of(x));
+    BOOST_CHECK_EQUAL(numerics::digest(d.data() + cut, 1000 - cut, cut) + numerics::digest(d.data(), cut),
+                      digest_of(d));
   }
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 using namespace assay;
 
-// At 2²⁴ binary32 loses a single 1 that is added to it, but not a 2: so a sum tells which ones were added together first.
+// At 2²⁴ binary32 loses a single 1 that is added to it, but not a 2: so a sum tells which ones were added together
+// first.
 constexpr float big = 0x1p24f;
 
 /// Terms that are 0 except where the map says.
@@ -89,7 +90,8 @@ BOOST_AUTO_TEST_CASE(chain_dot_is_one_ascending_fma_chain_per_block) {
     return p;
   };
   BOOST_CHECK_EQUAL(numerics::chain_dot(0, 512, at, at), squares(0, 512));
-  BOOST_CHECK_EQUAL(numerics::chain_dot(100, 1500, at, at), (squares(100, 512) + squares(512, 1024)) + squares(1024, 1500));
+  BOOST_CHECK_EQUAL(numerics::chain_dot(100, 1500, at, at),
+                    (squares(100, 512) + squares(512, 1024)) + squares(1024, 1500));
   BOOST_CHECK_NE(numerics::chain_dot(100, 1500, at, at), squares(100, 1500));
 }
 

@@ -7,39 +7,48 @@
 namespace assay::kernels::ASSAY_ISA {
 namespace {
 
-constexpr std::int64_t strip = 64;
+constexpr std::int64_t strip = 64;  // outputs side by side
+constexpr std::int64_t block = numerics::chain_block;
 
-// Columns first … first + width of row `row`.
+// One block of the chains of one row: c[j] = Σ x[k·step]·y[k·stride + j], added to what the blocks before have left.
 template <bool full>
-ASSAY_INLINE void row_strip(const View<const float>& a, const View<const float>& b, const View<float>& c, std::int64_t row,
-                            std::int64_t first, std::int64_t width) {
+ASSAY_INLINE void add_block(const float* x, std::int64_t step, const float* y, std::int64_t stride, std::int64_t depth,
+                            bool first, float* c, std::int64_t c_step, std::int64_t width) {
   if (full) width = strip;
-  std::int64_t depth = a.extent[1];
-  float total[strip] = {};
-  for (std::int64_t begin = 0; begin < depth; begin += numerics::chain_block) {
-    std::int64_t end = begin + std::int64_t{numerics::chain_block};
-    if (end > depth) end = depth;
-    float part[strip] = {};
-    for (std::int64_t k = begin; k < end; ++k) {
-      float x = a.data[row * a.stride[0] + k * a.stride[1]];
-      const float* y = b.data + k * b.stride[0] + first;
-      for (std::int64_t j = 0; j < width; ++j) part[j] = numerics::fma(x, y[j], part[j]);
-    }
-    for (std::int64_t j = 0; j < width; ++j) total[j] = begin == 0 ? part[j] : total[j] + part[j];
-  }
-  for (std::int64_t j = 0; j < width; ++j) c.data[row * c.stride[0] + (first + j) * c.stride[1]] = total[j];
+  float part[strip] = {};
+  for (std::int64_t k = 0; k < depth; ++k)
+    for (std::int64_t j = 0; j < width; ++j) part[j] = numerics::fma(x[k * step], y[k * stride + j], part[j]);
+  for (std::int64_t j = 0; j < width; ++j) c[j * c_step] = first ? part[j] : c[j * c_step] + part[j];
 }
 
 }  // namespace
 
 void matmul(View<const float> a, View<const float> b, View<float> c) {
-  parallel_for(c.extent[0], 4, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t first = 0; first < c.extent[1]; first += strip)
-      for (std::int64_t row = begin; row < end; ++row)
-        if (c.extent[1] - first >= strip)
-          row_strip<true>(a, b, c, row, first, strip);
-        else
-          row_strip<false>(a, b, c, row, first, c.extent[1] - first);
+  std::int64_t depth = a.extent[1], columns = c.extent[1];
+  parallel_for(c.extent[0], 4, [=](std::int64_t first_row, std::int64_t end_row) {
+    float turned[block * strip];  // a block of b whose columns are not side by side
+    for (std::int64_t column = 0; column < columns; column += strip) {
+      std::int64_t width = columns - column < strip ? columns - column : strip;
+      for (std::int64_t begin = 0; begin == 0 || begin < depth; begin += block) {
+        std::int64_t count = depth - begin < block ? depth - begin : block;
+        const float* y = b.data + begin * b.stride[0] + column * b.stride[1];
+        std::int64_t stride = b.stride[0];
+        if (b.stride[1] != 1) {
+          for (std::int64_t j = 0; j < width; ++j)
+            for (std::int64_t k = 0; k < count; ++k) turned[k * strip + j] = y[k * stride + j * b.stride[1]];
+          y = turned;
+          stride = strip;
+        }
+        for (std::int64_t row = first_row; row < end_row; ++row) {
+          const float* x = a.data + row * a.stride[0] + begin * a.stride[1];
+          float* to = c.data + row * c.stride[0] + column * c.stride[1];
+          if (width == strip)
+            add_block<true>(x, a.stride[1], y, stride, count, begin == 0, to, c.stride[1], width);
+          else
+            add_block<false>(x, a.stride[1], y, stride, count, begin == 0, to, c.stride[1], width);
+        }
+      }
+    }
   });
 }
 

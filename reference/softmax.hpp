@@ -1,0 +1,34 @@
+// Softmax over the last axis of the oracle.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/array.hpp"
+
+namespace assay::reference {
+
+/// eˣ over the row's sum of it.
+inline Array softmax(const Array& x) {
+  Array y = zeros(x.shape);
+  for (std::int64_t row = 0; row < row_count(x); ++row) {
+    std::int64_t begin = row * row_length(x), end = begin + row_length(x);
+    double most = *std::max_element(x.values.begin() + begin, x.values.begin() + end), sum = 0;
+    for (std::int64_t i = begin; i < end; ++i) sum += std::exp(x[i] - most);
+    for (std::int64_t i = begin; i < end; ++i) y[i] = std::exp(x[i] - most) / sum;
+  }
+  return y;
+}
+
+/// Σⱼ gⱼ·∂yⱼ/∂xᵢ with ∂yⱼ/∂xᵢ = yⱼ·([i = j] − yᵢ), g the upstream gradient.
+inline Array softmax_gradient(const Array& y, const Array& upstream) {
+  Array gradient = zeros(y.shape);
+  for (std::int64_t row = 0; row < row_count(y); ++row) {
+    std::int64_t begin = row * row_length(y), end = begin + row_length(y);
+    for (std::int64_t i = begin; i < end; ++i)
+      for (std::int64_t j = begin; j < end; ++j) gradient[i] += upstream[j] * y[j] * ((i == j) - y[i]);
+  }
+  return gradient;
+}
+
+}  // namespace assay::reference

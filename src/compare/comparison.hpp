@@ -1,0 +1,83 @@
+// Comparison of two runs: what agrees, and the first thing that does not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/comparable.hpp"
+#include "compare/policy.hpp"
+#include "compare/values.hpp"
+
+namespace assay {
+
+/// The first thing that the policy does not accept.
+struct Divergence {
+  std::uint64_t step = 0;
+  std::string table;   ///< "ids", "masks", "loss", "gradients" …: reference/commands.md lists them
+  std::string tensor;  ///< the column of the table; empty where the table is one value a step
+  std::string a, b;    ///< digests of 16 digits, or numbers
+  std::vector<std::string> also;  ///< the other columns of this table that differ at this step
+};
+
+/// One element that differs, out of the first common checkpoint that shows the divergence.
+struct ShownElement {
+  std::uint64_t checkpoint = 0;  ///< its step
+  std::string tensor, index;     ///< "fc1.weight", "[3, 17]"
+  double a = 0, b = 0;
+  std::uint64_t ulp = 0;
+};
+
+struct NamedDifference {
+  std::string table;  ///< "parameters" or "optimiser" for a tensor of a checkpoint, "steps" for a metric of all steps
+  std::string name;
+  std::vector<std::int64_t> shape;
+  ValueDifference values;
+};
+
+struct Metric {
+  std::string name;
+  double a = 0, b = 0;
+};
+
+struct Comparison {
+  struct Side {
+    std::string folder, status, device, threads;
+    std::uint64_t last_step = 0;
+  };
+  Side a, b;
+  Policy policy;
+  std::vector<Difference> refused;  ///< not empty: other experiments, nothing was compared (CMP-4)
+  bool holds = false;
+  std::uint64_t steps_compared = 0;  ///< those that both runs hold
+  std::size_t tensors_per_step = 0;  ///< digests compared at each of them
+  std::size_t validations_compared = 0;
+  std::optional<Divergence> first_divergence;
+  std::optional<ShownElement> element;
+  std::vector<std::uint64_t> checkpoints;    ///< steps of which both have a checkpoint
+  std::vector<NamedDifference> tensors;      ///< of the last of them
+  std::vector<NamedDifference> per_step;     ///< loss and gradient norm over all steps compared
+  std::vector<Metric> metrics;               ///< of complete runs: test_accuracy, test_loss
+  bool other_element_type = false;           ///< one of them computed in float64, the other in float32
+};
+
+/// Compares two run folders, step by step.
+///
+/// - bitwise: everything that a step leaves (digests of sample ids, masks, loss, gradients, optimiser, parameters; loss,
+///   gradient norm, learning rate), the whole state of every checkpoint that both have, validations and the result.
+///   Times and provenance are outside.
+/// - ulp and close: sample ids exactly; loss, gradient norm and learning rate of every step, the parameters and optimiser
+///   tensors of every checkpoint that both have, validation and test loss by the policy. Accuracies count samples and
+///   are not judged.
+///
+/// It holds when at least one step was compared, everything compared is accepted and both runs end at the same step:
+/// of an interrupted run the common steps are compared, and the comparison does not hold.
+/// Errors: FILE-3 and FILE-6 for a file that cannot be read or is damaged; CMP-4 for checkpoints of other tensors than
+/// the runs.
+///
+///     Comparison comparison = compare_runs("runs/one", "runs/two", parse_policy("bitwise"));
+///     if (!comparison.holds) std::cout << verdict_text(comparison);
+Comparison compare_runs(const std::string& folder_a, const std::string& folder_b, const Policy& policy);
+
+}  // namespace assay

@@ -1,0 +1,160 @@
+// Walking the rows of two runs side by side.
+#include "compare/steps.hpp"
+
+#include <charconv>
+#include <cstdio>
+#include <functional>
+#include <map>
+
+namespace assay {
+namespace {
+
+using Pair = std::pair<std::string, std::string>;
+
+/// One table of both runs; `differs` gives what the two hold where the policy refuses it.
+struct Table {
+  std::string name;
+  std::vector<std::string> columns;
+  std::function<std::optional<Pair>(std::size_t row, std::size_t column)> differs;
+};
+
+const std::vector<std::string> one_value = {""};
+
+std::optional<Pair> differing_digests(std::uint64_t a, std::uint64_t b) {
+  if (a == b) return std::nullopt;
+  return Pair{digest_text(a), digest_text(b)};
+}
+
+Table digests(const std::string& name, const std::vector<std::string>& columns, const std::vector<std::uint64_t>& a,
+              const std::vector<std::uint64_t>& b) {
+  const std::size_t width = columns.size();
+  return {name, columns, [&a, &b, width](std::size_t row, std::size_t column) {
+            return differing_digests(a[row * width + column], b[row * width + column]);
+          }};
+}
+
+template <class T>
+Table whole_numbers(const std::string& name, const std::vector<T>& a, const std::vector<T>& b) {
+  return {name, one_value, [&a, &b](std::size_t row, std::size_t) -> std::optional<Pair> {
+            if (a[row] == b[row]) return std::nullopt;
+            return Pair{std::to_string(a[row]), std::to_string(b[row])};
+          }};
+}
+
+Table numbers(const std::string& name, const std::vector<double>& a, const std::vector<double>& b, const Policy& policy,
+              bool narrow) {
+  return {name, one_value, [&a, &b, &policy, narrow](std::size_t row, std::size_t) -> std::optional<Pair> {
+            if (policy.accepts(a[row], b[row], narrow)) return std::nullopt;
+            return Pair{number_text(a[row]), number_text(b[row])};
+          }};
+}
+
+std::vector<Table> tables_of(const RunData& a, const RunData& b, const Policy& policy, bool narrow) {
+  const RunTable &x = a.table, &y = b.table;
+  const RunNames& names = a.description.names;
+  const bool bitwise = policy.kind == Policy::Kind::bitwise;
+  const bool tensors = bitwise && has_tensor_digests(a) && has_tensor_digests(b);
+  std::vector<Table> tables;
+  tables.push_back(whole_numbers("epoch", x.epoch, y.epoch));
+  tables.push_back(digests("ids", one_value, x.ids_digest, y.ids_digest));
+  if (tensors) tables.push_back(digests("masks", names.masks, x.masks, y.masks));
+  tables.push_back(numbers("loss", x.loss, y.loss, policy, narrow));
+  if (bitwise) tables.push_back(digests("loss", one_value, x.loss_digest, y.loss_digest));
+  if (tensors) tables.push_back(digests("gradients", names.parameters, x.gradients, y.gradients));
+  tables.push_back(numbers("gradient_norm", x.gradient_norm, y.gradient_norm, policy, narrow));
+  tables.push_back(whole_numbers("finite", x.finite, y.finite));
+  tables.push_back(numbers("learning_rate", x.learning_rate, y.learning_rate, policy, false));
+  if (tensors) {
+    tables.push_back(digests("optimiser", names.optimiser, x.optimiser, y.optimiser));
+    tables.push_back(digests("parameters", names.parameters, x.parameters, y.parameters));
+  }
+  return tables;
+}
+
+std::optional<Divergence> difference_in_row(const Table& table, std::size_t row) {
+  std::optional<Divergence> found;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    const std::optional<Pair> pair = table.differs(row, column);
+    if (!pair) continue;
+    if (found)
+      found->also.push_back(table.columns[column]);
+    else
+      found = Divergence{row + 1, table.name, table.columns[column], pair->first, pair->second, {}};
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<Divergence> first_step_difference(const RunData& a, const RunData& b, const Policy& policy,
+                                                std::uint64_t common) {
+  const std::vector<Table> tables = tables_of(a, b, policy, !(is_float64(a) && is_float64(b)));
+  for (std::size_t row = 0; row < common; ++row)
+    for (const Table& table : tables)
+      if (auto found = difference_in_row(table, row)) return found;
+  return std::nullopt;
+}
+
+std::optional<Divergence> first_validation_difference(const RunData& a, const RunData& b, const Policy& policy,
+                                                      std::uint64_t common, std::size_t& compared) {
+  const bool narrow = !(is_float64(a) && is_float64(b));
+  const bool bitwise = policy.kind == Policy::Kind::bitwise;
+  // A run stopped right after its last step may lack the validation of it.
+  const bool complete = a.result.has_value() && b.result.has_value();
+  std::map<std::uint64_t, std::pair<std::optional<std::size_t>, std::optional<std::size_t>>> rows;
+  for (std::size_t i = 0; i < a.table.validations(); ++i) rows[a.table.validation_step[i]].first = i;
+  for (std::size_t i = 0; i < b.table.validations(); ++i) rows[b.table.validation_step[i]].second = i;
+
+  compared = 0;
+  for (const auto& [step, row] : rows) {
+    if (step > common) break;
+    if (!row.first || !row.second) {
+      if (step < common || complete)
+        return Divergence{step, "validation", "", row.first ? "a validation" : "none", row.second ? "a validation" : "none", {}};
+      continue;
+    }
+    ++compared;
+    const double loss_a = a.table.validation_loss[*row.first], loss_b = b.table.validation_loss[*row.second];
+    const double accuracy_a = a.table.validation_accuracy[*row.first];
+    const double accuracy_b = b.table.validation_accuracy[*row.second];
+    if (!policy.accepts(loss_a, loss_b, narrow))
+      return Divergence{step, "validation", "loss", number_text(loss_a), number_text(loss_b), {}};
+    if (bitwise && !same_bits(accuracy_a, accuracy_b))
+      return Divergence{step, "validation", "accuracy", number_text(accuracy_a), number_text(accuracy_b), {}};
+  }
+  return std::nullopt;
+}
+
+std::optional<Divergence> result_difference(const RunData& a, const RunData& b, const Policy& policy) {
+  if (!a.result || !b.result || a.last_step != b.last_step) return std::nullopt;
+  const RunResult &x = *a.result, &y = *b.result;
+  const auto differs = [&](const std::string& what, std::string in_a, std::string in_b) {
+    return Divergence{a.last_step, "result", what, std::move(in_a), std::move(in_b), {}};
+  };
+  const bool bitwise = policy.kind == Policy::Kind::bitwise;
+  if (bitwise && x.parameters_digest != y.parameters_digest)
+    return differs("parameters_digest", x.parameters_digest, y.parameters_digest);
+  if (!policy.accepts(x.test_loss, y.test_loss, !(is_float64(a) && is_float64(b))))
+    return differs("test_loss", number_text(x.test_loss), number_text(y.test_loss));
+  if (bitwise && !same_bits(x.test_accuracy, y.test_accuracy))
+    return differs("test_accuracy", number_text(x.test_accuracy), number_text(y.test_accuracy));
+  return std::nullopt;
+}
+
+bool is_float64(const RunData& run) {
+  const auto device = run.description.provenance.find("device");
+  return device != run.description.provenance.end() && device->second == "reference";
+}
+
+std::string digest_text(std::uint64_t digest) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
+  return text;
+}
+
+std::string number_text(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+}  // namespace assay

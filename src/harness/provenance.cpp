@@ -1,0 +1,56 @@
+// Provenance of a run, gathered from the build and the machine.
+#include "harness/provenance.hpp"
+
+#include <unistd.h>
+
+#include <ctime>
+
+#include "base/build_info.hpp"
+#include "base/sha256.hpp"
+#include "checkpoint/hdf5.hpp"
+#include "device/cpu/isa.hpp"
+#include "device/cpu/thread_pool.hpp"
+
+namespace assay {
+
+std::map<std::string, std::string> provenance(const Configuration& configuration, const Datasets& data,
+                                              const std::string& command_line) {
+  BuildInfo build = build_info();
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char started[32];
+  std::strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
+
+  std::map<std::string, std::string> all{
+      {"assay_version", build.version},
+      {"git_commit", build.git_commit},
+      {"git_dirty", build.git_dirty ? "true" : "false"},
+      {"compiler", build.compiler},
+      {"compiler_flags", build.flags},
+      {"build_type", build.build_type},
+      {"cpu_model", cpu_model()},
+      {"isa", to_string(isa())},
+      {"threads", std::to_string(threads())},
+      {"device", configuration.run.device},
+      {"numerics", configuration.run.numerics},
+      {"hostname", host},
+      {"started", started},
+      {"command_line", command_line},
+      {"hdf5_version", hdf5::library_version()},
+  };
+  // One digest over all files, and each by name: a set may come from several.
+  Sha256 hash;
+  for (const Dataset* set : {&data.train, &data.validation, &data.test})
+    for (const DataDigest& digest : set->digests) {
+      if (!all.emplace("data." + digest.file, digest.sha256).second) continue;
+      hash.update(std::as_bytes(std::span(digest.file)));
+      hash.update(std::as_bytes(std::span(digest.sha256)));
+    }
+  all["data_digest"] = to_hex(hash.finish());
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,241 @@
+// The loop around a training: files, validation, checkpoints, interrupts, progress.
+#include "harness/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "checkpoint/run_file.hpp"
+#include "device/cpu/thread_pool.hpp"
+#include "harness/progress.hpp"
+#include "harness/provenance.hpp"
+#include "harness/training.hpp"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// While one exists, the first SIGINT or SIGTERM asks the run to end after its step; a second one ends the process.
+class InterruptScope {
+ public:
+  InterruptScope() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_int_);
+    sigaction(SIGTERM, &action, &before_term_);
+  }
+  ~InterruptScope() {
+    sigaction(SIGINT, &before_int_, nullptr);
+    sigaction(SIGTERM, &before_term_, nullptr);
+  }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+ private:
+  struct sigaction before_int_, before_term_;
+};
+
+/// The first runs/NNNN that does not exist.
+std::string next_folder() {
+  for (int number = 1;; ++number) {
+    char name[32];
+    std::snprintf(name, sizeof name, "runs/%04d", number);
+    if (!fs::exists(name)) return name;
+  }
+}
+
+/// Keys that may differ between the parts of one run: where it runs, never what it computes.
+bool may_differ_on_resume(const std::string& key) { return key == "run.device" || key == "run.threads"; }
+
+void require_same_experiment(const std::string& folder, const std::string& before, const std::string& now) {
+  auto a = nlohmann::json::parse(before), b = nlohmann::json::parse(now);
+  for (const auto& [key, value] : b.items()) {
+    if (may_differ_on_resume(key)) continue;
+    std::string then = a.contains(key) ? a[key].dump() : "nothing";
+    if (then != value.dump())
+      throw Error("CMP-4", "resume of " + folder, key + " = " + then + ", as the run has it", value.dump());
+  }
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
+/// One run: from the state that its folder holds to its end or an interrupt.
+class Run {
+ public:
+  Run(const Configuration& configuration, const Datasets& data, const std::string& folder)
+      : configuration_(configuration), data_(data), folder_(folder), training_(configuration, data) {}
+
+  RunOutcome execute(bool resume, const std::string& command_line) {
+    RunWriter writer = open(resume, command_line);
+    InterruptScope interrupts;
+    start_ = last_segment_ = Clock::now();
+    Progress progress(training_.total_steps(), training_.step());
+    progress.say(headline());
+    while (training_.step() < training_.total_steps() && !interrupted) {
+      std::string shown = advance(writer);
+      progress.show(training_.step(), shown);
+      bool improved = validate(writer, progress);
+      if (improved || checkpoint_due()) save(writer);
+      else if (Clock::now() - last_segment_ > std::chrono::seconds(60)) close_segment(writer);
+    }
+    return training_.step() < training_.total_steps() ? stop(writer, progress) : finish(writer, progress);
+  }
+
+ private:
+  RunWriter open(bool resume, const std::string& command_line) {
+    if (resume && holds_run(folder_)) {
+      RunWriter writer = RunWriter::reopen(folder_);
+      require_same_experiment(folder_, writer.description().configuration.resolved, resolved_json(configuration_));
+      LatestCheckpoint latest = latest_checkpoint(checkpoints());
+      for (const RefusedFile& refused : latest.refused)
+        std::fprintf(stderr, "assay: skipping a checkpoint: %s\n", refused.reason.c_str());
+      if (latest.checkpoint) restore(*latest.checkpoint);
+      std::fprintf(stderr, "%s\n", latest.checkpoint ? ("resuming from " + latest.path).c_str()
+                                                     : "no checkpoint to resume from: starting over");
+      writer.truncate_to(training_.step());
+      return writer;
+    }
+    RunDescription description{configuration_text(), provenance(configuration_, data_, command_line), training_.names()};
+    return RunWriter::create(folder_, std::move(description));
+  }
+
+  ConfigurationText configuration_text() const {
+    return {configuration_.text, configuration_.overrides, resolved_json(configuration_)};
+  }
+
+  std::string checkpoints() const { return folder_ + "/checkpoints"; }
+
+  std::string headline() const {
+    return configuration_.experiment.name + ": " + std::to_string(training_.parameter_count()) + " parameters, " +
+           std::to_string(data_.train.count) + " samples, " + std::to_string(training_.total_steps()) + " steps on " +
+           configuration_.run.device + " (" + std::to_string(threads()) + (threads() == 1 ? " thread" : " threads") +
+           "), into " + folder_;
+  }
+
+  std::string advance(RunWriter& writer) {
+    Clock::time_point before = Clock::now();
+    try {
+      StepRow row = training_.advance();
+      row.seconds = std::chrono::duration<double>(Clock::now() - before).count();
+      writer.append(row);
+      return "epoch " + std::to_string(row.epoch) + "  loss " + short_number(row.loss);
+    } catch (const Error&) {
+      writer.interrupt();  // keeps the steps up to the one that failed
+      throw;
+    }
+  }
+
+  std::uint64_t validation_interval() const {
+    auto every = static_cast<std::uint64_t>(configuration_.train.validate_every);
+    return every ? every : training_.steps_per_epoch();
+  }
+
+  /// True when this validation is the best so far and a checkpoint is to be kept of it.
+  bool validate(RunWriter& writer, Progress& progress) {
+    bool last = training_.step() == training_.total_steps();
+    if (data_.validation.count == 0 || (training_.step() % validation_interval() != 0 && !last)) return false;
+    Evaluation now = training_.evaluate(data_.validation);
+    writer.append(ValidationRow{training_.step(), now.loss, now.accuracy});
+    progress.say("step " + std::to_string(training_.step()) + ": validation loss " + short_number(now.loss) + ", accuracy " +
+                 short_number(now.accuracy));
+    if (best_step_ && now.accuracy <= best_accuracy_) return false;
+    best_step_ = training_.step();
+    best_accuracy_ = now.accuracy;
+    return configuration_.checkpoint.keep_best;
+  }
+
+  bool checkpoint_due() const {
+    auto every = static_cast<std::uint64_t>(configuration_.checkpoint.every);
+    return training_.step() == training_.total_steps() || (every && training_.step() % every == 0);
+  }
+
+  void close_segment(RunWriter& writer) {
+    writer.close_segment();
+    last_segment_ = Clock::now();
+  }
+
+  // The rows first: a checkpoint never stands for steps that no file holds.
+  void save(RunWriter& writer) {
+    close_segment(writer);
+    Checkpoint state = training_.checkpoint();
+    state.configuration = configuration_text();
+    state.train["best_step"] = best_step_;
+    state.train["best_accuracy"] = best_accuracy_;
+    save_checkpoint(checkpoint_path(checkpoints(), training_.step()), state);
+    bool keep_best = configuration_.checkpoint.keep_best && best_step_;
+    retain(checkpoints(), static_cast<std::uint64_t>(configuration_.checkpoint.keep),
+           keep_best ? std::optional(best_step_) : std::nullopt);
+    saved_step_ = training_.step();
+  }
+
+  void restore(const Checkpoint& state) {
+    training_.restore(state);
+    saved_step_ = training_.step();
+    best_step_ = std::get<std::uint64_t>(state.train.at("best_step"));
+    best_accuracy_ = std::get<double>(state.train.at("best_accuracy"));
+  }
+
+  RunOutcome stop(RunWriter& writer, Progress& progress) {
+    if (training_.step() > saved_step_) save(writer);
+    writer.interrupt();
+    progress.say("stopped after step " + std::to_string(training_.step()) + "; go on with: assay run " + folder_ + " --resume");
+    return {.folder = folder_, .status = "interrupted", .steps = training_.step()};
+  }
+
+  RunOutcome finish(RunWriter& writer, Progress& progress) {
+    Evaluation test = training_.evaluate(data_.test);
+    double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    RunResult result{training_.step(), test.loss, test.accuracy, training_.parameters_digest(), seconds};
+    writer.finish(result);
+    progress.say("test loss " + short_number(test.loss) + ", accuracy " + short_number(test.accuracy) + ", parameters " +
+                 result.parameters_digest.substr(0, 16));
+    return {folder_, "complete", result.steps, test.loss, test.accuracy, result.parameters_digest, {}};
+  }
+
+  const Configuration& configuration_;
+  const Datasets& data_;
+  std::string folder_;
+  Training training_;
+  std::uint64_t best_step_ = 0, saved_step_ = 0;
+  double best_accuracy_ = 0;
+  Clock::time_point start_, last_segment_;
+};
+
+}  // namespace
+
+RunOutcome run_experiment(const RunRequest& request) {
+  bool from_folder = fs::is_directory(request.source);
+  std::string folder = !request.out.empty() ? request.out : request.resume && from_folder ? request.source : next_folder();
+
+  Configuration configuration;
+  if (from_folder) {
+    ConfigurationText text = read_run(request.source).description.configuration;
+    std::vector<std::string> overrides = text.overrides;
+    overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
+    configuration = parse_configuration(text.toml, request.source + "/run.h5", overrides);
+  } else {
+    configuration = load_configuration(request.source, request.overrides);
+  }
+  if (configuration.run.threads > 0) set_threads(static_cast<int>(configuration.run.threads));
+
+  Datasets data = load_datasets(configuration.data);
+  RunOutcome outcome = Run(configuration, data, folder).execute(request.resume, request.command_line);
+  if (from_folder && folder != request.source) outcome.repeats = request.source;
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,117 @@
+// The battery of the self-test. A change of its inputs changes the digest: it says so in reference/numerics.md.
+#include "harness/selftest.hpp"
+
+#include <bit>
+#include <functional>
+
+#include "autograd/ops.hpp"
+#include "harness/training.hpp"
+#include "kernels/digest.hpp"
+#include "numerics/philox.hpp"
+#include "numerics/set_digest.hpp"
+
+namespace assay {
+namespace {
+
+Tensor drawn(const Shape& shape, std::uint64_t seed, float low = -2, float high = 2) {
+  std::vector<float> values(static_cast<std::size_t>(shape.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = low + (high - low) * numerics::uniform(seed, i, 0);
+  return Tensor::from(values, shape);
+}
+
+/// Every 2¹⁶-th pattern of 32 bits, NaNs and infinities included.
+Tensor patterns() {
+  std::vector<float> values(1 << 16);
+  for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = std::bit_cast<float>(i * 65521u);
+  return Tensor::from(values, {1 << 16});
+}
+
+using Operation = std::function<Variable(const std::vector<Variable>&)>;
+
+/// Digest of the value and of every gradient of an operation.
+std::uint64_t outcome(const Operation& operation, const std::vector<Tensor>& inputs) {
+  std::vector<Variable> leaves;
+  for (const Tensor& input : inputs) leaves.push_back(Variable::leaf(input));
+  Variable result = operation(leaves);
+  result.backward(drawn(result.shape(), 7));
+  std::uint64_t digest = kernels::digest(result.value());
+  for (const Variable& leaf : leaves) digest = digest * 31 + kernels::digest(leaf.gradient());
+  return digest;
+}
+
+std::uint64_t trained(std::vector<std::string> overrides) {
+  overrides.insert(overrides.end(), {"data.kind=synthetic", "data.synthetic.samples=200", "data.synthetic.features=20",
+                                     "data.synthetic.classes=5", "model.layers=[20,33,5]", "train.steps=12", "train.batch=30"});
+  Configuration configuration = parse_configuration("", "selftest", overrides);
+  Datasets data = load_datasets(configuration.data);
+  Training training(configuration, data);
+  std::uint64_t digest = 0;
+  for (int step = 0; step < 12; ++step) {
+    StepRow row = training.advance();
+    for (const auto* table : {&row.parameters, &row.gradients, &row.optimiser, &row.masks})
+      for (std::uint64_t value : *table) digest = digest * 31 + value;
+    digest = digest * 31 + row.loss_digest + row.ids_digest + std::bit_cast<std::uint64_t>(row.gradient_norm);
+  }
+  return digest;
+}
+
+}  // namespace
+
+std::vector<SelftestPart> run_selftest() {
+  std::vector<SelftestPart> parts;
+  auto check = [&](const char* name, const Operation& operation, const std::vector<Tensor>& inputs) {
+    parts.push_back({name, outcome(operation, inputs)});
+  };
+  auto value_of = [&](const char* name, Variable (*operation)(const Variable&)) {
+    parts.push_back({name, kernels::digest(operation(patterns()).value())});
+  };
+  value_of("exp of bit patterns", exp);
+  value_of("log of bit patterns", log);
+  value_of("tanh of bit patterns", tanh);
+  value_of("sigmoid of bit patterns", sigmoid);
+  value_of("gelu of bit patterns", gelu);
+  value_of("relu of bit patterns", relu);
+
+  std::vector<float> normals(10000);
+  for (std::size_t i = 0; i < normals.size(); ++i) normals[i] = numerics::normal(42, i, 3);
+  parts.push_back({"normal draws", kernels::digest(Tensor::from(normals, {10000}))});
+
+  Tensor a = drawn({37, 41}, 1), b = drawn({37, 41}, 2), positive = drawn({37, 41}, 3, 0.5f, 3);
+  check("add", [](const auto& in) { return add(in[0], in[1]); }, {a, drawn({41}, 4)});
+  check("subtract", [](const auto& in) { return subtract(in[0], in[1]); }, {a, drawn({37, 1}, 5)});
+  check("multiply", [](const auto& in) { return multiply(in[0], in[1]); }, {a, b});
+  check("divide", [](const auto& in) { return divide(in[0], in[1]); }, {a, positive});
+  check("exp", [](const auto& in) { return exp(in[0]); }, {a});
+  check("log", [](const auto& in) { return log(in[0]); }, {positive});
+  check("tanh", [](const auto& in) { return tanh(in[0]); }, {a});
+  check("sigmoid", [](const auto& in) { return sigmoid(in[0]); }, {a});
+  check("gelu", [](const auto& in) { return gelu(in[0]); }, {a});
+  check("sum over rows", [](const auto& in) { return sum(in[0], {1}); }, {drawn({3, 9001}, 6)});
+  check("sum over columns", [](const auto& in) { return sum(in[0], {0}); }, {drawn({1100, 9}, 6)});
+  check("mean", [](const auto& in) { return mean(in[0], {0, 1}); }, {a});
+  check("maximum", [](const auto& in) { return maximum(in[0], 1); }, {a});
+  check("softmax", [](const auto& in) { return softmax(in[0]); }, {a});
+  check("log_softmax", [](const auto& in) { return log_softmax(in[0]); }, {a});
+  check("matmul", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({33, 1100}, 8), drawn({1100, 70}, 9)});
+  check("matmul, transposed", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
+      {drawn({70, 33}, 8), drawn({65, 70}, 9)});
+  std::vector<std::int32_t> labels(37);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i % 9 == 4 ? -100 : static_cast<std::int32_t>(i % 41);
+  Tensor classes = Tensor::from(labels, {37});
+  check("cross entropy", [&](const auto& in) { return cross_entropy(in[0], classes, {.label_smoothing = 0.1}); }, {a});
+  check("mean squared error", [](const auto& in) { return mean_squared_error(in[0], in[1]); }, {a, b});
+
+  parts.push_back({"training with AdamW", trained({"model.dropout=0.3", "train.shards=4", "train.clip_norm=0.5",
+                                                               "schedule.kind=one_cycle", "optimiser.weight_decay=0.1"})});
+  parts.push_back({"training with SGD", trained({"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true",
+                                                             "model.activation=gelu", "loss.kind=mse", "optimiser.learning_rate=0.05"})});
+  return parts;
+}
+
+std::string selftest_digest(const std::vector<SelftestPart>& parts) {
+  std::vector<DigestedTensor> set;
+  for (const SelftestPart& part : parts) set.push_back({part.name, "u64", {}, part.digest});
+  return digest_of_set(set);
+}
+
+}  // namespace assay

@@ -1,0 +1,252 @@
+// One training step: shards forward and backward, their sum, clipping, the update, and the record of it.
+#include "harness/training.hpp"
+
+#include <algorithm>
+
+#include "autograd/ops.hpp"
+#include "base/error.hpp"
+#include "kernels/count_correct.hpp"
+#include "kernels/digest.hpp"
+#include "nn/shard_scope.hpp"
+#include "numerics/digest.hpp"
+#include "numerics/set_digest.hpp"
+#include "optim/adam.hpp"
+#include "optim/clip.hpp"
+#include "optim/sgd.hpp"
+#include "optim/shards.hpp"
+
+namespace assay {
+namespace {
+
+std::unique_ptr<Optimiser> make_optimiser(const Configuration::Optimiser& options, const ParameterList& parameters) {
+  if (options.kind == "sgd")
+    return std::make_unique<Sgd>(parameters, SgdOptions{options.momentum, options.nesterov, options.weight_decay});
+  return std::make_unique<Adam>(parameters, AdamOptions{options.beta1, options.beta2, options.epsilon,
+                                                        options.weight_decay, options.kind == "adamw"});
+}
+
+std::uint64_t steps_of(const Configuration& configuration, const Sampler& sampler) {
+  const auto& train = configuration.train;
+  return static_cast<std::uint64_t>(train.steps ? train.steps : train.epochs * sampler.steps_per_epoch());
+}
+
+Schedule make_schedule(const Configuration& configuration, const Sampler& sampler) {
+  const auto& options = configuration.schedule;
+  return Schedule({options.kind, configuration.optimiser.learning_rate, steps_of(configuration, sampler),
+                   static_cast<std::uint64_t>(options.period), options.factor, options.warmup, options.start, options.minimum});
+}
+
+Array array_of(const Tensor& tensor) {
+  return with_type(tensor.dtype(), [&](auto zero) -> Array {
+    using T = decltype(zero);
+    return Array::of(tensor.read<T>().span(), tensor.shape().extents());
+  });
+}
+
+Tensor tensor_of(const Array& array, Device device) {
+  Shape shape(array.shape);
+  return array.type == ElementType::float64 ? Tensor::from(array.values<double>(), shape, device)
+                                            : Tensor::from(array.values<float>(), shape, device);
+}
+
+/// A stored value that has the type and shape of the tensor that it is to fill. Errors: FILE-3.
+Tensor fitting(const std::string& name, const Array& array, const Tensor& like) {
+  std::string expected = std::string(name_of(like.dtype())) + " " + to_string(like.shape());
+  std::string found = std::string(element_name(array.type)) + " " + shape_text(array.shape);
+  if (expected != found) throw Error("FILE-3", "checkpoint: " + name, expected, found);
+  return tensor_of(array, like.device());
+}
+
+}  // namespace
+
+Training::Training(const Configuration& configuration, const Datasets& data)
+    : configuration_(configuration),
+      data_(data),
+      device_(parse_device(configuration.run.device)),
+      random_(static_cast<std::uint64_t>(configuration.experiment.seed)),
+      model_((check_layers_fit_data(configuration, data.train), configuration.model.layers),
+             parse_activation(configuration.model.activation), configuration.model.dropout, random_),
+      parameters_((model_.to(device_), model_.parameters())),
+      optimiser_(make_optimiser(configuration.optimiser, parameters_)),
+      sampler_(stream_key(random_.seed(), "data.order"), data.train.count, configuration.train.batch),
+      schedule_(make_schedule(configuration, sampler_)) {}
+
+std::uint64_t Training::total_steps() const { return steps_of(configuration_, sampler_); }
+
+RunNames Training::names() const {
+  RunNames names;
+  if (!configuration_.run.digests) return names;
+  for (const NamedParameter& entry : parameters_) names.parameters.push_back(entry.name);
+  for (const NamedTensor& entry : optimiser_->state().tensors) names.optimiser.push_back(entry.name);
+  names.masks = model_.mask_names();
+  return names;
+}
+
+Tensor Training::inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const {
+  std::int64_t features = data_.train.features;
+  std::span<const float> rows = std::span(batch.inputs).subspan(static_cast<std::size_t>(begin * features), static_cast<std::size_t>((end - begin) * features));
+  return Tensor::from(rows, {end - begin, features}, device_);
+}
+
+Variable Training::loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const {
+  std::int64_t rows = logits.shape()[0], classes = logits.shape()[1];
+  if (configuration_.loss.kind == "cross_entropy")
+    return cross_entropy(logits, Tensor::from(labels, {rows}, device_),
+                         {.label_smoothing = configuration_.loss.label_smoothing, .count = count});
+  std::vector<float> one_hot(static_cast<std::size_t>(rows * classes));
+  for (std::size_t row = 0; row < labels.size(); ++row)
+    one_hot[row * static_cast<std::size_t>(classes) + static_cast<std::size_t>(labels[row])] = 1;
+  return mean_squared_error(logits, Tensor::from(one_hot, logits.shape(), device_), count * classes);
+}
+
+StepRow Training::advance() {
+  std::uint64_t next = step_ + 1;
+  std::span<const std::int64_t> ids = sampler_.batch(static_cast<std::int64_t>(next));
+  Batch batch = gather(data_.train, ids);
+  auto rows = static_cast<std::int64_t>(ids.size());
+
+  // All shards of a batch are one draw of each stream.
+  std::vector<std::uint64_t> draws;
+  for (const auto& stream : random_.streams()) draws.push_back(stream->draws());
+  auto rewind = [&] {
+    for (std::size_t i = 0; i < draws.size(); ++i) random_.streams()[i]->set_draws(draws[i]);
+  };
+
+  std::map<std::string, std::uint64_t> mask_digests;
+  ShardSum sum(configuration_.train.shards);
+  for (std::int64_t shard = 0; shard < configuration_.train.shards; ++shard) {
+    rewind();
+    auto [begin, end] = rows_of_shard(rows, configuration_.train.shards, shard);
+    ShardScope scope(begin, configuration_.run.digests ? &mask_digests : nullptr);
+    Variable logits = model_.forward(inputs(batch, begin, end));
+    std::span<const std::int32_t> labels(batch.labels.data() + begin, static_cast<std::size_t>(end - begin));
+    Variable loss = loss_of(logits, labels, rows);
+    loss.backward();
+    ShardResult result{loss.value(), {}};
+    for (const NamedParameter& entry : parameters_) {
+      result.gradients.push_back(entry.parameter->gradient());
+      entry.parameter->zero_gradient();
+    }
+    sum.add(std::move(result));
+  }
+  ShardResult total = sum.total();
+
+  StepRow row;
+  try {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].parameter->set_gradient(total.gradients[i]);
+    row.gradient_norm = configuration_.train.clip_norm > 0 ? clip_gradients(parameters_, configuration_.train.clip_norm)
+                                                           : global_gradient_norm(parameters_);
+    row.learning_rate = schedule_.learning_rate(step_);
+    optimiser_->step(row.learning_rate);
+  } catch (...) {
+    optimiser_->zero_gradients();
+    rewind();
+    throw;
+  }
+
+  step_ = next;
+  row.step = next;
+  row.epoch = static_cast<std::uint64_t>(sampler_.place(static_cast<std::int64_t>(next)).epoch);
+  row.loss = total.loss.item();
+  if (configuration_.run.digests) {
+    row.loss_digest = kernels::digest(total.loss);
+    for (std::size_t i = 0; i < ids.size(); ++i) row.ids_digest += numerics::digest_element(i, static_cast<std::uint64_t>(ids[i]));
+    for (const NamedParameter& entry : parameters_) {
+      row.parameters.push_back(kernels::digest(entry.parameter->value()));
+      row.gradients.push_back(kernels::digest(entry.parameter->gradient()));
+    }
+    for (const NamedTensor& entry : optimiser_->state().tensors) row.optimiser.push_back(kernels::digest(entry.tensor));
+    for (const std::string& name : model_.mask_names()) row.masks.push_back(mask_digests[name]);
+  }
+  optimiser_->zero_gradients();
+  return row;
+}
+
+Evaluation Training::evaluate(const Dataset& set) const {
+  EvalScope evaluation;
+  NoGradScope no_gradient;
+  Evaluation result;
+  std::int64_t correct = 0;
+  for (std::int64_t begin = 0; begin < set.count; begin += configuration_.train.evaluation_batch) {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t id = begin; id < std::min(set.count, begin + configuration_.train.evaluation_batch); ++id) ids.push_back(id);
+    Batch batch = gather(set, ids);
+    auto rows = static_cast<std::int64_t>(ids.size());
+    Variable logits = model_.forward(inputs(batch, 0, rows));
+    result.loss += loss_of(logits, batch.labels, rows).value().item() * static_cast<double>(rows);
+    correct += kernels::count_correct(logits.value(), Tensor::from(batch.labels, {rows}, device_));
+  }
+  result.loss /= static_cast<double>(set.count);
+  result.accuracy = static_cast<double>(correct) / static_cast<double>(set.count);
+  return result;
+}
+
+Checkpoint Training::checkpoint() const {
+  Checkpoint state;
+  state.step = step_;
+  state.device = to_string(device_);
+  for (const NamedParameter& entry : parameters_) {
+    const Tensor& value = entry.parameter->value();
+    state.parameters.push_back({entry.name, array_of(value), "", value.version(), kernels::digest(value)});
+  }
+  OptimiserState optimiser = optimiser_->state();
+  state.optimiser_kind = optimiser.kind;
+  state.optimiser_scalars["step_count"] = optimiser.step_count;
+  for (const NamedTensor& entry : optimiser.tensors) state.optimiser_arrays.push_back({entry.name, array_of(entry.tensor)});
+  for (const auto& stream : random_.streams()) {
+    state.random_streams.push_back(stream->name());
+    state.random_draws.push_back(stream->draws());
+  }
+  state.train["seed"] = static_cast<std::uint64_t>(configuration_.experiment.seed);
+  Sampler::Place place = sampler_.place(static_cast<std::int64_t>(step_) + 1);
+  state.train["epoch"] = static_cast<std::uint64_t>(place.epoch);
+  state.train["position"] = static_cast<std::uint64_t>(place.position);
+  return state;
+}
+
+void Training::restore(const Checkpoint& state) {
+  if (state.parameters.size() != parameters_.size())
+    throw Error("FILE-3", "checkpoint: number of parameters", std::to_string(parameters_.size()), std::to_string(state.parameters.size()));
+  std::vector<Tensor> values;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (state.parameters[i].name != parameters_[i].name)
+      throw Error("FILE-3", "checkpoint: parameter " + std::to_string(i), "\"" + parameters_[i].name + "\"", "\"" + state.parameters[i].name + "\"");
+    values.push_back(fitting(parameters_[i].name, state.parameters[i].value, parameters_[i].parameter->value()));
+  }
+  const auto& streams = random_.streams();
+  if (state.random_streams.size() != streams.size())
+    throw Error("FILE-3", "checkpoint: number of random streams", std::to_string(streams.size()), std::to_string(state.random_streams.size()));
+  for (std::size_t i = 0; i < streams.size(); ++i)
+    if (state.random_streams[i] != streams[i]->name())
+      throw Error("FILE-3", "checkpoint: random stream " + std::to_string(i), "\"" + streams[i]->name() + "\"", "\"" + state.random_streams[i] + "\"");
+  if (state.step > total_steps())
+    throw Error("FILE-3", "checkpoint: step", "at most " + std::to_string(total_steps()), std::to_string(state.step));
+
+  OptimiserState optimiser = optimiser_->state();
+  auto steps = state.optimiser_scalars.find("step_count");
+  if (state.optimiser_arrays.size() != optimiser.tensors.size() || steps == state.optimiser_scalars.end())
+    throw Error("FILE-3", "checkpoint: optimiser", std::to_string(optimiser.tensors.size()) + " tensors and a step_count",
+                std::to_string(state.optimiser_arrays.size()) + " tensors");
+  optimiser.kind = state.optimiser_kind;
+  optimiser.step_count = std::get<std::uint64_t>(steps->second);
+  for (std::size_t i = 0; i < optimiser.tensors.size(); ++i) {
+    NamedTensor& entry = optimiser.tensors[i];
+    entry = {state.optimiser_arrays[i].name, fitting(state.optimiser_arrays[i].name, state.optimiser_arrays[i].array, entry.tensor)};
+  }
+
+  optimiser_->load_state(optimiser);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].parameter->set_value(values[i]);
+  for (std::size_t i = 0; i < streams.size(); ++i) streams[i]->set_draws(state.random_draws[i]);
+  step_ = state.step;
+}
+
+std::string Training::parameters_digest() const {
+  std::vector<DigestedTensor> set;
+  for (const NamedParameter& entry : parameters_) {
+    const Tensor& value = entry.parameter->value();
+    set.push_back({entry.name, name_of(value.dtype()), value.shape().extents(), kernels::digest(value)});
+  }
+  return digest_of_set(set);
+}
+
+}  // namespace assay

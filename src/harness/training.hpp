@@ -1,0 +1,71 @@
+// Training: a model, its optimiser and its data order, one step at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "checkpoint/checkpoint.hpp"
+#include "checkpoint/run_table.hpp"
+#include "data/datasets.hpp"
+#include "data/sampler.hpp"
+#include "harness/configuration.hpp"
+#include "models/mlp.hpp"
+#include "optim/optimiser.hpp"
+#include "optim/schedule.hpp"
+
+namespace assay {
+
+struct Evaluation {
+  double loss = 0, accuracy = 0;
+};
+
+/// What a configuration describes, ready to train. Its state after a step is a function of the configuration, the data
+/// and the number of the step; `checkpoint` holds all of it and `restore` brings it back (FILE-1).
+///
+///     Training training(configuration, data);
+///     while (training.step() < training.total_steps()) StepRow row = training.advance();
+class Training {
+ public:
+  /// Errors: RUN-1 when the layers do not fit the data; XFER-8 for the device; what the parts refuse.
+  /// `data` must outlive the training.
+  Training(const Configuration& configuration, const Datasets& data);
+
+  const Configuration& configuration() const { return configuration_; }
+  /// The columns of the digest tables; empty lists with `run.digests = false`.
+  RunNames names() const;
+  std::uint64_t step() const { return step_; }
+  std::uint64_t total_steps() const;
+  std::uint64_t steps_per_epoch() const { return static_cast<std::uint64_t>(sampler_.steps_per_epoch()); }
+  std::int64_t parameter_count() const { return model_.parameter_count(); }
+
+  /// The next step. Errors: OPT-3 or OPT-6 naming a parameter whose gradient or result is not finite; the parameters
+  /// are then as they were before the step.
+  StepRow advance();
+  /// Mean loss and share of right answers over a set, in evaluation mode.
+  Evaluation evaluate(const Dataset& set) const;
+
+  /// Everything that the next step reads.
+  Checkpoint checkpoint() const;
+  /// Errors: FILE-3 naming the parameter, stream or value that does not fit; nothing has changed then.
+  void restore(const Checkpoint& checkpoint);
+  /// SHA-256 of the set of all parameters (N9).
+  std::string parameters_digest() const;
+
+ private:
+  Variable loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const;
+  Tensor inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const;
+
+  Configuration configuration_;
+  const Datasets& data_;
+  Device device_;
+  Random random_;
+  Mlp model_;
+  ParameterList parameters_;
+  std::unique_ptr<Optimiser> optimiser_;
+  Sampler sampler_;
+  Schedule schedule_;
+  std::uint64_t step_ = 0;
+};
+
+}  // namespace assay

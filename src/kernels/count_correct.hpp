@@ -1,0 +1,26 @@
+// Right answers, counted.
+#pragma once
+
+#include "kernels/copy.hpp"
+#include "kernels/cross_entropy.hpp"
+#include "kernels/dispatch.hpp"
+#include "reference/count_correct.hpp"
+
+namespace assay::kernels {
+
+/// Logits are contiguous.
+ASSAY_CPU_KERNEL(std::int64_t count_correct(View<const float> logits, View<const std::int32_t> labels))
+
+/// The rows of logits [B, C] whose maximum stands at the label, labels [B], int32. Of equal maxima the lowest index
+/// counts, a NaN is a maximum, and +0 is above −0 (N1). Errors: LAYER-3 for other shapes or a label that is neither in
+/// [0, C) nor `ignored` (such a row is never right); ACC-4 for labels of another type; GRAPH-13.
+///
+///     count_correct(logits, labels);  // of B
+inline std::int64_t count_correct(const Tensor& logits, const Tensor& labels, std::int32_t ignored = -100) {
+  require_labels("count_correct", logits, labels, ignored);
+  if (logits.device() == reference_device)
+    return reference::count_correct(oracle_operand(logits), oracle_operand(Labels{labels}));
+  return ASSAY_CPU(count_correct)(operand(contiguous(logits)), operand(Labels{labels}));
+}
+
+}  // namespace assay::kernels

@@ -1,0 +1,12 @@
+// Division, element by element.
+#include "kernels/divide.hpp"
+
+#include "kernels/cpu/elementwise.hpp"
+
+namespace assay::kernels::ASSAY_ISA {
+
+void divide(View<const float> a, View<const float> b, View<float> result) {
+  map([](float x, float y) { return x / y; }, result, a, b);
+}
+
+}  // namespace assay::kernels::ASSAY_ISA

@@ -1,0 +1,17 @@
+// Whether a tensor is finite.
+#include "kernels/finite.hpp"
+
+#include "kernels/cpu/all_finite.hpp"
+#include "kernels/cpu/runs.hpp"
+
+namespace assay::kernels::ASSAY_ISA {
+
+bool finite(View<const float> x) {
+  AllFinite checked;
+  for_each_run([&](std::int64_t, std::int64_t count,
+                   auto run) { checked.look(count, [&](std::int64_t i) { return zero_if_finite(run[i]); }); },
+               x);
+  return checked.all;
+}
+
+}  // namespace assay::kernels::ASSAY_ISA

@@ -1,0 +1,12 @@
+// Multiplication by a scalar, element by element.
+#include "kernels/scale.hpp"
+
+#include "kernels/cpu/elementwise.hpp"
+
+namespace assay::kernels::ASSAY_ISA {
+
+void scale(View<const float> x, float factor, View<float> y) {
+  map([factor](float value) { return value * factor; }, y, x);
+}
+
+}  // namespace assay::kernels::ASSAY_ISA

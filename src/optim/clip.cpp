@@ -1,0 +1,36 @@
+// The norm of all gradients together, and clipping by it.
+#include "optim/clip.hpp"
+
+#include "base/error.hpp"
+#include "kernels/scale.hpp"
+#include "kernels/squared_norm.hpp"
+#include "numerics/scalar.hpp"
+
+namespace assay {
+
+double global_gradient_norm(const ParameterList& list) {
+  require_valid(list, "gradient norm");
+  double total = 0;
+  for (const NamedParameter& entry : list) {
+    if (!entry.parameter->has_pending_gradient()) continue;
+    double squares = kernels::squared_norm(entry.parameter->gradient());
+    if (squares - squares != 0)
+      throw Error("OPT-6", "gradient norm", "finite gradients", "that of \"" + entry.name + "\" not finite");
+    total += squares;
+  }
+  return numerics::square_root(total);
+}
+
+double clip_gradients(const ParameterList& list, double max_norm) {
+  if (!(max_norm > 0 && max_norm - max_norm == 0))
+    throw Error("OPT-6", "clip_gradients", "a finite norm above 0", std::to_string(max_norm));
+  double norm = global_gradient_norm(list);
+  if (norm > max_norm)
+    for (const NamedParameter& entry : list)
+      // A new tensor: the gradient may be shared with another leaf or with its reader.
+      if (entry.parameter->has_pending_gradient())
+        entry.parameter->set_gradient(kernels::scale(entry.parameter->gradient(), max_norm / norm));
+  return norm;
+}
+
+}  // namespace assay
