@@ -56,32 +56,27 @@ def result_of(folder):
         return dict(file["result"].attrs)
 
 
-def checkpoints_of(folder):
-    return sorted((folder / "checkpoints").glob("step-*.h5"))
+def last_checkpoint(folder):
+    return max((int(path.stem.split("-")[1]) for path in (folder / "checkpoints").glob("step-*.h5")), default=0)
 
 
-def kill_part_way(stages, folder, checkpoint_every):
-    """Starts the training once more and kills it after its first checkpoint; returns the last step that it kept."""
+def kill_part_way(stages, folder, least_step):
+    """Starts the training once more, kills it after a checkpoint of at least that step; returns the last one's step."""
     name, begin = "train, kill -9 part way", time.monotonic()
     log = stages.folder / "train-killed.log"
     with open(log, "wb") as output:
-        process = subprocess.Popen(
-            [str(part) for part in run_command(folder, 1, *checkpoint_every)],
-            cwd=ROOT,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-        while process.poll() is None and not checkpoints_of(folder):
+        command = [str(part) for part in run_command(folder, 1)]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        while process.poll() is None and last_checkpoint(folder) < least_step:
             time.sleep(0.02)
         time.sleep(0.1)
         process.kill()
         killed = process.wait() == -signal.SIGKILL
-    left = checkpoints_of(folder)
-    good = killed and bool(left)
-    step = int(left[-1].stem.split("-")[1]) if left else 0
+    step = last_checkpoint(folder)
+    good = killed and step >= least_step
     stages.done(name, time.monotonic() - begin, good, f"its last checkpoint: step {step}")
     if not good:
-        raise StageFailed(name, "it ended before it could be killed" if left else "it left no checkpoint", log)
+        raise StageFailed(name, "it ended before it could be killed", log)
     return step
 
 
@@ -97,6 +92,22 @@ def compare(stages, name, a, b, policy="bitwise"):
     verdict = json.loads(text[text.index("{") :])
     holds = status == 0 and verdict["holds"] is True
     return holds, policy if holds else f"differs: {json.dumps(verdict.get('first_divergence'))}"
+
+
+def selftest(stages):
+    """(whether one digest came out, on what) of `assay selftest` with each instruction set that this processor has."""
+    name, begin, digests, ran = "selftest, each instruction set", time.monotonic(), set(), []
+    for isa in ("baseline", "avx2", "avx512"):
+        for threads in (1, 3):
+            command = [ASSAY, "selftest", "--threads", str(threads)]
+            done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ASSAY_ISA": isa})
+            if done.returncode == 2 and isa != "baseline":
+                break  # this processor lacks it
+            digests.add(done.stdout.strip() if done.returncode == 0 else done.stderr.strip())
+        else:
+            ran.append(isa)
+    stages.done(name, time.monotonic() - begin, len(digests) == 1, ", ".join(sorted(digests))[:16] + "...")
+    return len(digests) == 1, f"{', '.join(ran)}, each with 1 and 3 threads: {' / '.join(sorted(digests))[:16]}..."
 
 
 def main():
@@ -115,10 +126,10 @@ def main():
         accuracy = lambda path: lambda _: f"test accuracy {result_of(path)['test_accuracy']:.4f}"
         stages.run("train, 1 thread", run_command(one, 1), note=accuracy(one))
         stages.run("train, 2 threads", run_command(two, 2), note=accuracy(two))
-        step = kill_part_way(stages, resumed, [])
+        steps = int(result_of(one)["steps"])
+        step = kill_part_way(stages, resumed, steps // 3)
         stages.run("resume it", run_command(resumed, 1, "--resume"), note=accuracy(resumed))
 
-        steps = int(result_of(one)["steps"])
         evidence = f"{steps} steps: every digest of every step, and the final tensors"
         for name, a, b, text in (
             ("1 with 2 threads", one, two, "same bits on 1 and on 2 threads"),
@@ -139,6 +150,7 @@ def main():
         holds, words = compare(stages, "cpu with float64 reference", cpu, reference, REFERENCE_POLICY)
         claim("close to the float64 reference", holds, f"{REFERENCE_STEPS} steps, {words}")
 
+        claim("every operation alike on all instruction sets", *selftest(stages))
         reached = float(result_of(one)["test_accuracy"])
         claim(
             f"test accuracy of at least {REQUIRED_ACCURACY}",
@@ -165,10 +177,9 @@ def main():
     table([*claims, *not_run], ("what", "here", "seen on, or why not"))
     print(f"\n  All of it took {duration(time.monotonic() - stages.started)}. The report:\n\n    {(ROOT / index)}\n")
     heading("To go on")
-    print(
-        f"    {ASSAY.relative_to(ROOT)} run experiments/fashion_mnist/full.toml --out runs/mine   # or a file of your own"
-    )
-    print(f"    {ASSAY.relative_to(ROOT)} compare {one} {resumed} --policy bitwise")
+    assay = ASSAY.relative_to(ROOT)
+    print(f"    {assay} run experiments/fashion_mnist/full.toml --out runs/mine   # or a file of your own")
+    print(f"    {assay} compare {one} {resumed} --policy bitwise")
     print("    scripts/test")
     failed = [row for row in claims if row[1] != "proven"]
     if failed:

@@ -43,7 +43,7 @@ class Stages:
     def run(self, name, command, accept=(0,), note=None, **options):
         """Runs `command` and returns (exit status, its output). An exit status not in `accept` raises StageFailed.
 
-        The line shows a failure unless it is 0. `note` turns the output into what stands at the end of the stage's line.
+        The line shows a failure unless it is 0. `note` turns the output into what stands at the end of the line.
         """
         log = self.folder / (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") + ".log")
         begin = time.monotonic()

@@ -35,11 +35,12 @@ void add_compare(CLI::App& app, Action& action) {
   command.add_option("b", options->b, "Folder of another")->required()->type_name("RUN_B");
   command.add_option("--policy", options->policy, "What counts as the same (default: bitwise)")
       ->type_name("bitwise|ulp:N|close:RTOL,ATOL");
-  CLI::Option* json = command
-                          .add_option("--json", options->json_file,
-                                      "Write the verdict as JSON; without FILE to standard output, and nothing else there")
-                          ->type_name("[FILE]")
-                          ->expected(0, 1);
+  CLI::Option* json =
+      command
+          .add_option("--json", options->json_file,
+                      "Write the verdict as JSON; without FILE to standard output, and nothing else there")
+          ->type_name("[FILE]")
+          ->expected(0, 1);
   command.footer(
       "Exit status: 0 it holds, 1 it does not (or the two are different experiments), 2 usage or file error.\n"
       "Example: assay compare runs/0001 runs/0002 --policy ulp:4 --json");

@@ -27,9 +27,10 @@ int run(int argc, char** argv) {
   CLI::App app{"Trains neural networks with the same bits on any number of threads, and proves it."};
   app.name("assay");
   app.set_version_flag("--version", version);
-  app.footer("Exit status: 0 fine, 1 a comparison does not hold, 2 usage, file or device error.\n"
-             "ASSAY_THREADS and ASSAY_ISA=baseline|avx2|avx512 hold for every command.\n"
-             "Example: assay run experiments/fashion_mnist/smoke.toml --threads 2");
+  app.footer(
+      "Exit status: 0 fine, 1 a comparison does not hold, 2 usage, file or device error.\n"
+      "ASSAY_THREADS and ASSAY_ISA=baseline|avx2|avx512 hold for every command.\n"
+      "Example: assay run experiments/fashion_mnist/smoke.toml --threads 2");
   Action action;
   for (auto add : {add_run, add_compare, add_report, add_inspect, add_devices, add_selftest}) add(app, action);
   for (int i = 0; i < argc; ++i) command_line += (i ? " " : "") + (i ? quoted(argv[i]) : std::string("assay"));

@@ -33,12 +33,13 @@ fs::path reports_folder() {
     candidates = {folder};
   } else {
     std::error_code ignored;
-    candidates = {fs::read_symlink("/proc/self/exe", ignored).parent_path() / "../share/assay/reports", ASSAY_REPORTS_SOURCE};
+    candidates = {fs::read_symlink("/proc/self/exe", ignored).parent_path() / "../share/assay/reports",
+                  ASSAY_REPORTS_SOURCE};
   }
   for (const fs::path& folder : candidates)
     if (fs::exists(folder / "report.py")) return folder;
-  throw Error("FILE-3", "report", "report.py in " + candidates.back().string() + " (ASSAY_REPORTS names another folder)",
-              "none");
+  throw Error("FILE-3", "report",
+              "report.py in " + candidates.back().string() + " (ASSAY_REPORTS names another folder)", "none");
 }
 
 /// A file in the folder for temporary ones, removed at the end of its life.
@@ -84,8 +85,7 @@ int python(std::vector<std::string> arguments, std::string* output = nullptr) {
       output->append(block, static_cast<std::size_t>(size));
     ::close(ends[0]);
   }
-  if (error != 0)
-    throw Error("FILE-3", "run " ASSAY_PYTHON, "Python 3 (Debian package python3)", std::strerror(error));
+  if (error != 0) throw Error("FILE-3", "run " ASSAY_PYTHON, "Python 3 (Debian package python3)", std::strerror(error));
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -122,9 +122,14 @@ int execute(const Options& options) {
 
 void add_report(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("report", "Write a page with curves, verdicts and provenance of one or more runs");
-  command.add_option("runs", options->runs, "Folders of runs; each is compared with the first")->required()->type_name("RUN");
-  command.add_option("--out", options->out, "Folder for index.html, report.json and figures")->required()->type_name("DIR");
+  CLI::App& command =
+      *app.add_subcommand("report", "Write a page with curves, verdicts and provenance of one or more runs");
+  command.add_option("runs", options->runs, "Folders of runs; each is compared with the first")
+      ->required()
+      ->type_name("RUN");
+  command.add_option("--out", options->out, "Folder for index.html, report.json and figures")
+      ->required()
+      ->type_name("DIR");
   command.add_option("--policy", options->policy, "What counts as the same (default: bitwise)")
       ->type_name("bitwise|ulp:N|close:RTOL,ATOL");
   command.footer("Example: assay report runs/0001 runs/0002 --out report");

@@ -46,8 +46,10 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
-  command.add_option("--out", options->request.out, "Folder of the run; else the next free runs/NNNN")->type_name("DIR");
-  command.add_flag("--resume", options->request.resume, "Go on with the run in DIR, or in RUN, from its last checkpoint");
+  command.add_option("--out", options->request.out, "Folder of the run; else the next free runs/NNNN")
+      ->type_name("DIR");
+  command.add_flag("--resume", options->request.resume,
+                   "Go on with the run in DIR, or in RUN, from its last checkpoint");
   command.add_flag_callback(
       "--help-keys",
       [] {

@@ -21,7 +21,8 @@ void add_selftest(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("selftest", "Print one digest over every operation and a short training");
   command.add_option("--device", options->device, "Where to compute (default: cpu)");
-  command.add_option("--threads", options->threads, "Threads (default: ASSAY_THREADS, else 1)")->check(CLI::Range(1, 1024));
+  command.add_option("--threads", options->threads, "Threads (default: ASSAY_THREADS, else 1)")
+      ->check(CLI::Range(1, 1024));
   command.add_flag("--parts", options->parts, "Also print the digest of each part");
   command.footer(
       "The digest is the same on any number of threads, any processor and with any compiler.\n"

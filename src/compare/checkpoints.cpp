@@ -22,14 +22,18 @@ std::string value_text(const Entries& entries, const std::string& name) {
   return std::visit(
       [](const auto& value) -> std::string {
         using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::string>) return value;
-        else if constexpr (std::is_same_v<T, double>) return number_text(value);
-        else return std::to_string(value);
+        if constexpr (std::is_same_v<T, std::string>)
+          return value;
+        else if constexpr (std::is_same_v<T, double>)
+          return number_text(value);
+        else
+          return std::to_string(value);
       },
       entry->second);
 }
 
-std::optional<Divergence> first_entry(std::uint64_t step, const std::string& table, const Entries& a, const Entries& b) {
+std::optional<Divergence> first_entry(std::uint64_t step, const std::string& table, const Entries& a,
+                                      const Entries& b) {
   std::set<std::string> names;
   for (const Entries* entries : {&a, &b})
     for (const auto& entry : *entries) names.insert(entry.first);

@@ -25,10 +25,13 @@ bool is_neutral(const std::string& key) {
 bool is_length(const std::string& key) { return key == "train.epochs" || key == "train.steps"; }
 
 std::string text_of(const nlohmann::json& keys, const std::string& key) {
-  return keys.contains(key) ? keys[key].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) : "(no such key)";
+  return keys.contains(key) ? keys[key].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                            : "(no such key)";
 }
 
-std::string entry(const std::vector<std::string>& names, std::size_t i) { return i < names.size() ? names[i] : "(none)"; }
+std::string entry(const std::vector<std::string>& names, std::size_t i) {
+  return i < names.size() ? names[i] : "(none)";
+}
 
 void compare_names(std::vector<Difference>& found, const std::string& what, const std::vector<std::string>& a,
                    const std::vector<std::string>& b) {

@@ -74,9 +74,11 @@ void compare_metrics(Comparison& comparison, const RunData& a, const RunData& b)
   const auto steps = static_cast<std::size_t>(comparison.steps_compared);
   const bool narrow = !(is_float64(a) && is_float64(b));
   const auto over_steps = [&](const std::string& name, const std::vector<double>& x, const std::vector<double>& y) {
-    comparison.per_step.push_back({"steps", name, {static_cast<std::int64_t>(steps)},
-                                   compare_values(std::span(x).first(steps), std::span(y).first(steps), narrow,
-                                                  comparison.policy)});
+    comparison.per_step.push_back(
+        {"steps",
+         name,
+         {static_cast<std::int64_t>(steps)},
+         compare_values(std::span(x).first(steps), std::span(y).first(steps), narrow, comparison.policy)});
   };
   over_steps("loss", a.table.loss, b.table.loss);
   over_steps("gradient_norm", a.table.gradient_norm, b.table.gradient_norm);

@@ -15,9 +15,9 @@ namespace assay {
 /// The first thing that the policy does not accept.
 struct Divergence {
   std::uint64_t step = 0;
-  std::string table;   ///< "ids", "masks", "loss", "gradients" …: reference/commands.md lists them
-  std::string tensor;  ///< the column of the table; empty where the table is one value a step
-  std::string a, b;    ///< digests of 16 digits, or numbers
+  std::string table;              ///< "ids", "masks", "loss", "gradients" …: reference/commands.md lists them
+  std::string tensor;             ///< the column of the table; empty where the table is one value a step
+  std::string a, b;               ///< digests of 16 digits, or numbers
   std::vector<std::string> also;  ///< the other columns of this table that differ at this step
 };
 
@@ -55,19 +55,21 @@ struct Comparison {
   std::size_t validations_compared = 0;
   std::optional<Divergence> first_divergence;
   std::optional<ShownElement> element;
-  std::vector<std::uint64_t> checkpoints;    ///< steps of which both have a checkpoint
-  std::vector<NamedDifference> tensors;      ///< of the last of them
-  std::vector<NamedDifference> per_step;     ///< loss and gradient norm over all steps compared
-  std::vector<Metric> metrics;               ///< of complete runs: test_accuracy, test_loss
-  bool other_element_type = false;           ///< one of them computed in float64, the other in float32
+  std::vector<std::uint64_t> checkpoints;  ///< steps of which both have a checkpoint
+  std::vector<NamedDifference> tensors;    ///< of the last of them
+  std::vector<NamedDifference> per_step;   ///< loss and gradient norm over all steps compared
+  std::vector<Metric> metrics;             ///< of complete runs: test_accuracy, test_loss
+  bool other_element_type = false;         ///< one of them computed in float64, the other in float32
 };
 
 /// Compares two run folders, step by step.
 ///
-/// - bitwise: everything that a step leaves (digests of sample ids, masks, loss, gradients, optimiser, parameters; loss,
+/// - bitwise: everything that a step leaves (digests of sample ids, masks, loss, gradients, optimiser, parameters;
+/// loss,
 ///   gradient norm, learning rate), the whole state of every checkpoint that both have, validations and the result.
 ///   Times and provenance are outside.
-/// - ulp and close: sample ids exactly; loss, gradient norm and learning rate of every step, the parameters and optimiser
+/// - ulp and close: sample ids exactly; loss, gradient norm and learning rate of every step, the parameters and
+/// optimiser
 ///   tensors of every checkpoint that both have, validation and test loss by the policy. Accuracies count samples and
 ///   are not judged.
 ///

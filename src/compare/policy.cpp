@@ -28,8 +28,10 @@ bool parse_tolerance(std::string_view text, double& value) {
 
 bool Policy::accepts(double a, double b, bool narrow) const {
   switch (kind) {
-    case Kind::bitwise: return same_bits(a, b);
-    case Kind::ulp: return ulps_between(a, b, narrow) <= ulps;
+    case Kind::bitwise:
+      return same_bits(a, b);
+    case Kind::ulp:
+      return ulps_between(a, b, narrow) <= ulps;
     case Kind::close:
       if (a == b || (std::isnan(a) && std::isnan(b))) return true;
       return std::isfinite(a) && std::isfinite(b) &&

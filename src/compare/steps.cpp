@@ -110,7 +110,8 @@ std::optional<Divergence> first_validation_difference(const RunData& a, const Ru
     if (step > common) break;
     if (!row.first || !row.second) {
       if (step < common || complete)
-        return Divergence{step, "validation", "", row.first ? "a validation" : "none", row.second ? "a validation" : "none", {}};
+        return Divergence{
+            step, "validation", "", row.first ? "a validation" : "none", row.second ? "a validation" : "none", {}};
       continue;
     }
     ++compared;

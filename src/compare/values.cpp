@@ -21,11 +21,16 @@ std::vector<double> widen_as(const Array& array) {
 
 std::vector<double> widen(const Array& array) {
   switch (array.type) {
-    case ElementType::float32: return widen_as<float>(array);
-    case ElementType::float64: return widen_as<double>(array);
-    case ElementType::int32: return widen_as<std::int32_t>(array);
-    case ElementType::uint8: return widen_as<std::uint8_t>(array);
-    case ElementType::uint64: return widen_as<std::uint64_t>(array);
+    case ElementType::float32:
+      return widen_as<float>(array);
+    case ElementType::float64:
+      return widen_as<double>(array);
+    case ElementType::int32:
+      return widen_as<std::int32_t>(array);
+    case ElementType::uint8:
+      return widen_as<std::uint8_t>(array);
+    case ElementType::uint64:
+      return widen_as<std::uint64_t>(array);
   }
   return {};
 }

@@ -91,19 +91,20 @@ std::vector<std::vector<std::string>> fact_rows(const Comparison& comparison) {
   if (comparison.tensors_per_step > 0) compared += " x " + count(comparison.tensors_per_step, "tensor digest");
   compared += ", " + count(comparison.validations_compared, "validation") + ", " +
               count(comparison.checkpoints.size(), "checkpoint");
-  if (!comparison.checkpoints.empty()) compared += " (last: step " + std::to_string(comparison.checkpoints.back()) + ")";
+  if (!comparison.checkpoints.empty())
+    compared += " (last: step " + std::to_string(comparison.checkpoints.back()) + ")";
   rows.push_back({"compared", compared});
   for (const Metric& metric : comparison.metrics) {
     const std::string name = metric.name == "test_loss" ? "test loss" : "test accuracy";
     const bool same = same_bits(metric.a, metric.b);
     rows.push_back({name, "A " + number_text(metric.a) + (same ? ", B the same" : ", B " + number_text(metric.b))});
   }
-  if (comparison.other_element_type)
+  if (comparison.other_element_type && comparison.policy.kind == Policy::Kind::bitwise)
     rows.push_back({"note", "one run computed in float32, the other in float64: compare them with close:RTOL,ATOL"});
   return rows;
 }
 
-/// How far apart, per metric and tensor: those that differ, the furthest first.
+/// How far apart, per metric and tensor: those that differ; of the tensors the furthest first.
 std::string distances(const Comparison& comparison) {
   std::vector<const NamedDifference*> differing;
   for (const auto* list : {&comparison.per_step, &comparison.tensors})
@@ -111,12 +112,15 @@ std::string distances(const Comparison& comparison) {
       if (!difference.values.equal) differing.push_back(&difference);
   if (differing.empty()) return "";
   const bool bitwise = comparison.policy.kind == Policy::Kind::bitwise;
-  std::stable_sort(differing.begin(), differing.end(), [](const auto* a, const auto* b) {
+  const auto first_tensor = std::find_if(differing.begin(), differing.end(),
+                                         [](const auto* difference) { return difference->table != "steps"; });
+  std::stable_sort(first_tensor, differing.end(), [](const auto* a, const auto* b) {
     return a->values.within() != b->values.within() ? !a->values.within() : a->values.max_ulp > b->values.max_ulp;
   });
   const std::vector<std::uint64_t>& checkpoints = comparison.checkpoints;
-  const std::string title =
-      checkpoints.empty() ? "how far apart" : "how far apart (tensors: step " + std::to_string(checkpoints.back()) + ")";
+  const std::string title = checkpoints.empty()
+                                ? "how far apart"
+                                : "how far apart (tensors: step " + std::to_string(checkpoints.back()) + ")";
   std::vector<std::vector<std::string>> rows = {{title, "differing", "max ULP", "max abs", "max rel", "RMS", ""}};
   for (std::size_t i = 0; i < differing.size() && i < most_tensors; ++i) {
     const ValueDifference& values = differing[i]->values;
@@ -124,7 +128,9 @@ std::string distances(const Comparison& comparison) {
     rows.push_back({differing[i]->name + (of_steps ? " (all steps)" : ""),
                     std::to_string(values.different) + "/" + std::to_string(values.elements), ulp_text(values.max_ulp),
                     short_text(values.max_abs), short_text(values.max_rel), short_text(values.rms),
-                    bitwise ? "" : values.within() ? "within" : "beyond"});
+                    bitwise           ? ""
+                    : values.within() ? "within"
+                                      : "beyond"});
   }
   std::string text = "\n" + table(rows, true);
   if (differing.size() > most_tensors) text += "  and " + std::to_string(differing.size() - most_tensors) + " more\n";
@@ -162,7 +168,8 @@ std::string refusal_text(const Comparison& comparison) {
 }
 
 std::string verdict_text(const Comparison& comparison) {
-  std::string text = headline(comparison) + "\n\n" + table({side_row("A", comparison.a), side_row("B", comparison.b)}) + "\n";
+  std::string text =
+      headline(comparison) + "\n\n" + table({side_row("A", comparison.a), side_row("B", comparison.b)}) + "\n";
   if (!comparison.refused.empty()) {
     std::vector<std::vector<std::string>> rows = {{"what differs", "A", "B"}};
     for (const Difference& difference : comparison.refused)
@@ -196,10 +203,13 @@ std::string comparison_json(const Comparison& comparison) {
     if (!first->tensor.empty()) json["first_divergence"]["tensor"] = first->tensor;
   }
   if (const auto& element = comparison.element)
-    json["element"] = {{"checkpoint", element->checkpoint}, {"tensor", element->tensor}, {"index", Json::parse(element->index)},
-                       {"a", element->a},           {"b", element->b},   {"ulp", element->ulp}};
-  for (const Metric& metric : comparison.metrics)
-    json["metrics"][metric.name] = {{"a", metric.a}, {"b", metric.b}};
+    json["element"] = {{"checkpoint", element->checkpoint},
+                       {"tensor", element->tensor},
+                       {"index", Json::parse(element->index)},
+                       {"a", element->a},
+                       {"b", element->b},
+                       {"ulp", element->ulp}};
+  for (const Metric& metric : comparison.metrics) json["metrics"][metric.name] = {{"a", metric.a}, {"b", metric.b}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -7,7 +7,8 @@
 
 namespace assay {
 
-/// Some lines for a reader: whether it holds, what was compared, the first difference and how far the tensors are apart.
+/// Some lines for a reader: whether it holds, what was compared, the first difference and how far the tensors are
+/// apart.
 std::string verdict_text(const Comparison& comparison);
 
 /// One JSON object with the keys that reference/commands.md documents. Numbers that are not finite become null.

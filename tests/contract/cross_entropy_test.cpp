@@ -75,6 +75,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_cross_entropy_matches_the_oracle_at_awkward_sizes) 
     }
   for (std::int64_t rows : {1, 31, 32, 33, 257})
     check_operation("cross_entropy", against(some_labels(rows, 3)), {drawn({rows, 3}, 1, -3, 3)}, 16);
+  check_operation("cross_entropy on several threads", against(some_labels(700, 33)), {drawn({700, 33}, 1, -3, 3)}, 16);
   check_operation("cross_entropy of a shard", against(some_labels(7, 3), {.count = 100}), {drawn({7, 3}, 1, -3, 3)},
                   16);
 }

@@ -19,6 +19,7 @@ BOOST_AUTO_TEST_CASE(GRAPH_11_divide_broadcasts_as_numpy_does_and_its_gradients_
   check_operation("divide by a column", operation, {drawn({5, 1}, 1), drawn({2, 5, 7}, 2, 0.5, 2)}, 16);
   check_operation("divide by a scalar", operation, {drawn({5, 6}, 1), drawn({}, 2, 0.5, 2)}, 16);
   check_operation("divide of nothing", operation, {drawn({0, 3}, 1), drawn({3}, 2, 0.5, 2)});
+  check_operation("divide on several threads", operation, {drawn({300, 70}, 1), drawn({70}, 2, 0.5, 2)}, 64);
 }
 
 BOOST_AUTO_TEST_CASE(NUM_8_divide_and_its_gradients_are_the_stated_expressions) {

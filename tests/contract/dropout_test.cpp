@@ -25,6 +25,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_dropout_matches_the_oracle_at_awkward_sizes) {
   Operation operation = [](const auto& in) { return dropout(in[0], mask_of(in[0].shape(), 0.2, in[0].device()), 0.2); };
   for (std::int64_t size : {0, 1, 31, 32, 33, 257}) check_operation("dropout", operation, {drawn({size}, 1)});
   check_operation("dropout", operation, {drawn({3, 5, 7}, 2)});
+  check_operation("dropout on several threads", operation, {drawn({300, 70}, 2)});
 }
 
 BOOST_AUTO_TEST_CASE(MODE_3_dropout_selects_the_scaled_value_or_positive_zero) {

@@ -16,6 +16,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_exp_matches_the_oracle_at_awkward_sizes) {
   Operation operation = [](const auto& in) { return exp(in[0]); };
   for (std::int64_t size : {0, 1, 31, 32, 33, 257}) check_operation("exp", operation, {drawn({size}, 1, -2, 2)});
   check_operation("exp", operation, {drawn({3, 5, 7}, 2, -2, 2)});
+  check_operation("exp on several threads", operation, {drawn({300, 70}, 2, -2, 2)});
 }
 
 BOOST_AUTO_TEST_CASE(NUM_8_exp_and_its_gradient_are_the_stated_expressions) {

@@ -17,6 +17,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_gelu_matches_the_oracle_at_awkward_sizes) {
   Operation operation = [](const auto& in) { return gelu(in[0]); };
   for (std::int64_t size : {0, 1, 31, 32, 33, 257}) check_operation("gelu", operation, {drawn({size}, 1, -3, 3)});
   check_operation("gelu", operation, {drawn({3, 5, 7}, 2, -3, 3)});
+  check_operation("gelu on several threads", operation, {drawn({300, 70}, 2, -3, 3)});
 }
 
 BOOST_AUTO_TEST_CASE(NUM_8_gelu_and_its_gradient_are_the_stated_expressions) {

@@ -32,6 +32,8 @@ BOOST_AUTO_TEST_CASE(CHECK_1_maximum_matches_the_oracle_over_any_axis) {
     check_operation(
         "maximum", [](const auto& in) { return maximum(in[0], 0); }, {drawn({size}, 1)}, 0);
   check_operation(
+      "maximum on several threads", [](const auto& in) { return maximum(in[0], 0); }, {drawn({33, 700}, 1)}, 0, true);
+  check_operation(
       "maximum of no rows", [](const auto& in) { return maximum(in[0], 1); }, {drawn({0, 3}, 1)}, 0);
 }
 
@@ -59,6 +61,7 @@ BOOST_AUTO_TEST_CASE(GRAPH_14_positive_zero_is_above_negative_zero) {
              0u);
   BOOST_TEST(ulp_distance(maximum(Tensor::from<float>({-0.0f, -0.0f}, {2}), 0).value().read<float>()[0], -0.0f) == 0u);
   BOOST_TEST(reached({-0.0f, 0.0f, 0.0f}) == (std::vector<float>{0, 1, 0}));
+  BOOST_TEST(reached({-1, -0.0f, -0.0f}) == (std::vector<float>{0, 1, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(ACC_4_maximum_refuses_an_axis_without_elements_or_that_does_not_exist) {

@@ -15,6 +15,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_mean_squared_error_matches_the_oracle_at_awkward_si
   for (std::int64_t size : {0, 1, 31, 32, 33, 257})
     check_operation("mean_squared_error", operation, {drawn({size}, 1), drawn({size}, 2)}, 16);
   check_operation("mean_squared_error", operation, {drawn({3, 5, 7}, 1), drawn({3, 5, 7}, 2)}, 16);
+  check_operation("mean_squared_error on several threads", operation, {drawn({300, 70}, 1), drawn({300, 70}, 2)}, 16);
   check_operation(
       "of a shard", [](const auto& in) { return mean_squared_error(in[0], in[1], 100); },
       {drawn({3, 5}, 1), drawn({3, 5}, 2)}, 16);

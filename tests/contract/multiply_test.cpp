@@ -19,6 +19,7 @@ BOOST_AUTO_TEST_CASE(GRAPH_11_multiply_broadcasts_as_numpy_does_and_its_gradient
   check_operation("multiply by a column", operation, {drawn({5, 1}, 1), drawn({2, 5, 7}, 2, -1, 1)}, 16);
   check_operation("multiply by a scalar", operation, {drawn({5, 6}, 1), drawn({}, 2, -1, 1)}, 16);
   check_operation("multiply of nothing", operation, {drawn({0, 3}, 1), drawn({3}, 2, -1, 1)});
+  check_operation("multiply on several threads", operation, {drawn({300, 70}, 1), drawn({70}, 2, -1, 1)}, 64);
 }
 
 BOOST_AUTO_TEST_CASE(NUM_8_multiply_and_its_gradients_are_the_stated_expressions) {

@@ -16,6 +16,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_sigmoid_matches_the_oracle_at_awkward_sizes) {
   Operation operation = [](const auto& in) { return sigmoid(in[0]); };
   for (std::int64_t size : {0, 1, 31, 32, 33, 257}) check_operation("sigmoid", operation, {drawn({size}, 1, -4, 4)});
   check_operation("sigmoid", operation, {drawn({3, 5, 7}, 2, -4, 4)});
+  check_operation("sigmoid on several threads", operation, {drawn({300, 70}, 2, -4, 4)});
 }
 
 BOOST_AUTO_TEST_CASE(NUM_8_sigmoid_and_its_gradient_are_the_stated_expressions) {

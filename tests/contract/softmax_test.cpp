@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_softmax_matches_the_oracle_at_awkward_sizes) {
     check_operation("softmax", operation, {drawn({3, size}, 1, -3, 3)}, 16);
   check_operation("softmax", operation, {drawn({2, 3, 10}, 2, -3, 3)}, 16);
   check_operation("softmax of a vector", operation, {drawn({7}, 2, -3, 3)}, 16);
+  check_operation("softmax on several threads", operation, {drawn({700, 33}, 2, -3, 3)}, 16);
   check_operation("softmax of no rows", operation, {drawn({0, 5}, 2)});
 }
 

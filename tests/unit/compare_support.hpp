@@ -15,9 +15,9 @@ using files_test::Folder;
 struct Script {
   std::uint64_t steps = 3;
   bool complete = true;
-  nlohmann::json resolved = {{"experiment.seed", 7},    {"experiment.name", "small"}, {"model.layers", {2, 2}},
-                             {"run.device", "cpu"},     {"run.threads", 1},           {"schedule.kind", "one_cycle"},
-                             {"train.steps", 3},        {"checkpoint.every", 2},      {"data.path", "/here"}};
+  nlohmann::json resolved = {{"experiment.seed", 7}, {"experiment.name", "small"}, {"model.layers", {2, 2}},
+                             {"run.device", "cpu"},  {"run.threads", 1},           {"schedule.kind", "one_cycle"},
+                             {"train.steps", 3},     {"checkpoint.every", 2},      {"data.path", "/here"}};
   std::map<std::string, std::string> provenance = {{"device", "cpu"}, {"threads", "1"}, {"data_digest", "d1"}};
   RunNames names = {{"fc1.weight", "fc1.bias"}, {"first_moment.fc1.weight"}, {"dropout1"}};
   std::function<void(StepRow&)> on_row = [](StepRow&) {};

@@ -21,15 +21,16 @@ BOOST_AUTO_TEST_CASE(CMP_5_policies_are_read_and_anything_else_is_refused_with_t
   BOOST_TEST(parse_policy("ulp:18446744073709551615").ulps == ~std::uint64_t{0});
   BOOST_TEST(parse_policy("close:1e-3,0").rtol == 1e-3);
   BOOST_TEST(parse_policy("close:0,2.5").atol == 2.5);
-  for (const char* text : {"", "bit", "Bitwise", "ulp", "ulp:", "ulp:-1", "ulp:1.5", "ulp:1 ", "ulp:18446744073709551616",
-                           "close", "close:1e-3", "close:1e-3,", "close:,1", "close:-1,0", "close:0,-1", "close:nan,0",
-                           "close:inf,0", "close:1,2,3", "close:1e-3,1e-6x"})
+  for (const char* text : {"", "bit", "Bitwise", "ulp", "ulp:", "ulp:-1", "ulp:1.5", "ulp:1 ",
+                           "ulp:18446744073709551616", "close", "close:1e-3", "close:1e-3,", "close:,1", "close:-1,0",
+                           "close:0,-1", "close:nan,0", "close:inf,0", "close:1,2,3", "close:1e-3,1e-6x"})
     files_test::refusal("CMP-5", {"bitwise, ulp:N", "close:RTOL,ATOL", "\"" + std::string(text) + "\""},
                         [&] { parse_policy(text); });
 }
 
 BOOST_AUTO_TEST_CASE(CMP_3_NaNs_are_equal_and_a_NaN_beside_a_number_is_beyond_every_tolerance) {
-  for (const char* policy : {"bitwise", "ulp:0", "close:0,0"}) BOOST_TEST(compare({nan_value}, {-nan_value}, policy).equal);
+  for (const char* policy : {"bitwise", "ulp:0", "close:0,0"})
+    BOOST_TEST(compare({nan_value}, {-nan_value}, policy).equal);
   for (const char* policy : {"bitwise", "ulp:1000000", "close:1e9,1e9"}) {
     const ValueDifference difference = compare({1, nan_value}, {1, 2}, policy);
     BOOST_TEST(!difference.within(), policy);
@@ -81,6 +82,14 @@ BOOST_AUTO_TEST_CASE(CMP_5_whole_numbers_are_the_same_or_not) {
   const std::vector<std::uint64_t> a = {(std::uint64_t{1} << 60) + 1}, b = {std::uint64_t{1} << 60};
   BOOST_TEST(compare_arrays("x", Array::of(a), Array::of(a), parse_policy("bitwise")).equal);
   BOOST_TEST(!compare_arrays("x", Array::of(a), Array::of(b), parse_policy("close:1,1")).within());
+}
+
+BOOST_AUTO_TEST_CASE(CMP_5_equal_values_of_two_element_types_do_not_have_the_same_bits) {
+  const Array narrow = Array::of(std::vector<float>{1, 2}), wide = Array::of(std::vector<double>{1, 2});
+  const ValueDifference bitwise = compare_arrays("x", narrow, wide, parse_policy("bitwise"));
+  BOOST_TEST(!bitwise.equal);
+  BOOST_TEST(!bitwise.within());
+  BOOST_TEST(compare_arrays("x", narrow, wide, parse_policy("close:0,0")).within());
 }
 
 BOOST_AUTO_TEST_CASE(CMP_4_arrays_of_other_shapes_are_refused_by_name) {

@@ -1,0 +1,139 @@
+// A whole training has the same bits on any number of threads, in any cut into shards, and when it is resumed.
+#include "harness/training.hpp"
+
+#include "device/cpu/thread_pool.hpp"
+#include "harness/selftest.hpp"
+#include "support/tensors.hpp"
+
+using namespace assay;
+using namespace assay::test;
+
+namespace {
+
+Configuration small(std::vector<std::string> overrides) {
+  overrides.insert(overrides.begin(),
+                   {"data.kind=synthetic", "data.synthetic.samples=150", "data.synthetic.features=12", "data.synthetic.classes=4",
+                    "data.validation=20", "model.layers=[12,17,9,4]", "model.dropout=0.25", "train.batch=32", "train.epochs=4",
+                    "train.clip_norm=1.5", "schedule.kind=one_cycle", "optimiser.weight_decay=0.01", "optimiser.learning_rate=0.01"});
+  return parse_configuration("", "test", overrides);
+}
+
+void check_same(const StepRow& a, const StepRow& b, const std::string& what) {
+  std::string step = what + ", step " + std::to_string(a.step);
+  BOOST_TEST(a.ids_digest == b.ids_digest, step << ": sample ids");
+  BOOST_TEST(a.masks == b.masks, step << ": masks");
+  BOOST_TEST(a.loss_digest == b.loss_digest, step << ": loss " << a.loss << " and " << b.loss);
+  BOOST_TEST(a.gradients == b.gradients, step << ": gradients");
+  BOOST_TEST(a.gradient_norm == b.gradient_norm, step << ": gradient norm");
+  BOOST_TEST(a.optimiser == b.optimiser, step << ": optimiser");
+  BOOST_TEST(a.parameters == b.parameters, step << ": parameters");
+}
+
+/// Every step of a training; restored from a checkpoint before each of `resume_before`.
+std::vector<StepRow> rows_of(const Configuration& configuration, const std::vector<std::uint64_t>& resume_before = {}) {
+  Datasets data = load_datasets(configuration.data);
+  auto training = std::make_unique<Training>(configuration, data);
+  std::vector<StepRow> rows;
+  while (training->step() < training->total_steps()) {
+    if (std::find(resume_before.begin(), resume_before.end(), training->step() + 1) != resume_before.end()) {
+      Checkpoint state = training->checkpoint();
+      training = std::make_unique<Training>(configuration, data);
+      training->restore(state);
+    }
+    rows.push_back(training->advance());
+  }
+  return rows;
+}
+
+void check_same(const std::vector<StepRow>& a, const std::vector<StepRow>& b, const std::string& what) {
+  BOOST_REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) check_same(a[i], b[i], what);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(training_invariance)
+
+BOOST_AUTO_TEST_CASE(NUM_1_any_number_of_threads_trains_to_the_same_bits) {
+  auto one = rows_of(small({}));
+  for (int count : {2, 3, 7}) {
+    set_threads(count);
+    check_same(one, rows_of(small({})), std::to_string(count) + " threads");
+  }
+  set_threads(1);
+}
+
+BOOST_AUTO_TEST_CASE(NUM_7_and_FILE_1_a_training_resumed_before_any_step_has_the_bits_of_the_whole) {
+  for (std::vector<std::string> options : std::vector<std::vector<std::string>>{
+           {}, {"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true"}, {"train.shards=4", "loss.label_smoothing=0.1"}}) {
+    auto whole = rows_of(small(options));
+    std::vector<std::uint64_t> every;
+    for (std::uint64_t step = 1; step <= whole.size(); ++step) every.push_back(step);
+    check_same(whole, rows_of(small(options), {3}), "resumed once");
+    check_same(whole, rows_of(small(options), every), "resumed before every step");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(NUM_11_the_masks_and_ids_do_not_depend_on_the_shards) {
+  auto whole = rows_of(small({"train.steps=1"})), cut = rows_of(small({"train.steps=1", "train.shards=8"}));
+  BOOST_TEST(whole[0].masks == cut[0].masks);
+  BOOST_TEST(whole[0].ids_digest == cut[0].ids_digest);
+}
+
+BOOST_AUTO_TEST_CASE(FILE_3_a_checkpoint_of_another_architecture_changes_nothing) {
+  Configuration here = small({}), there = small({"model.layers=[12,17,8,4]"}), sgd = small({"optimiser.kind=sgd"});
+  Datasets data = load_datasets(here.data);
+  Training training(here, data), wider(there, data), other(sgd, data);
+  training.advance();
+  wider.advance();
+  other.advance();
+  std::string before = training.parameters_digest();
+  check_refused([&] { training.restore(wider.checkpoint()); }, "FILE-3", "fc2.weight");
+  check_refused([&] { training.restore(other.checkpoint()); }, "FILE-3", "optimiser");
+  Checkpoint damaged = training.checkpoint();
+  damaged.optimiser_arrays[0].array.shape = {1};
+  check_refused([&] { training.restore(damaged); }, "FILE-3", damaged.optimiser_arrays[0].name);
+  BOOST_TEST(training.parameters_digest() == before);
+  BOOST_TEST(training.step() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(OPT_3_a_step_that_is_not_finite_leaves_the_training_as_it_was) {
+  Configuration configuration = small({"optimiser.kind=sgd", "train.clip_norm=0", "optimiser.learning_rate=0.1"});
+  Datasets data = load_datasets(configuration.data);
+  Training training(configuration, data);
+  training.advance();
+  Checkpoint state = training.checkpoint();
+  std::vector<float> huge = state.parameters[0].value.values<float>();
+  std::fill(huge.begin(), huge.end(), 3e38f);
+  for (StoredParameter& parameter : state.parameters)
+    if (parameter.name == "fc1.weight") parameter.value = Array::of(std::span<const float>(huge), parameter.value.shape);
+  training.restore(state);
+  std::string before = training.parameters_digest();
+  BOOST_CHECK_THROW(training.advance(), Error);
+  BOOST_TEST(training.parameters_digest() == before);
+  BOOST_TEST(training.step() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(NUM_14_the_self_test_prints_one_digest_over_threads) {
+  std::string digest = selftest_digest(run_selftest());
+  for (int count : {2, 3, 7}) {
+    set_threads(count);
+    BOOST_TEST(selftest_digest(run_selftest()) == digest);
+  }
+  set_threads(1);
+}
+
+BOOST_AUTO_TEST_CASE(CMP_5_the_first_steps_follow_the_float64_reference) {
+  Configuration configuration = small({"train.steps=10"}), oracle = small({"train.steps=10", "run.device=reference"});
+  Datasets data = load_datasets(configuration.data);
+  Training found(configuration, data), expected(oracle, data);
+  for (int step = 0; step < 10; ++step) {
+    StepRow a = found.advance(), b = expected.advance();
+    BOOST_TEST(a.ids_digest == b.ids_digest);
+    BOOST_TEST(a.masks == b.masks);
+    double difference = a.loss > b.loss ? a.loss - b.loss : b.loss - a.loss;
+    BOOST_TEST(difference <= 1e-5 * b.loss, "step " << a.step << ": loss " << a.loss << ", the reference has " << b.loss);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
