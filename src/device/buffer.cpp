@@ -1,6 +1,7 @@
 // A cache of freed blocks by size, shared by the devices whose memory is the host's.
 #include "device/buffer.hpp"
 
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
@@ -31,6 +32,9 @@ class BlockCache {
     }
     counters_.live_bytes += bytes;
     ++counters_.allocations;
+#ifdef ASSAY_POISON
+    std::memset(block, 0xff, bytes);  // NaN, so that an element which nobody wrote does not hold the last right answer
+#endif
     return block;
   }
 

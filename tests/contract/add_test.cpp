@@ -14,6 +14,7 @@ BOOST_AUTO_TEST_CASE(GRAPH_11_add_broadcasts_as_numpy_does_and_its_gradient_sums
   check_operation("add of a row", operation, {drawn({4, 33}, 1), drawn({33}, 2)});
   check_operation("add of a column", operation, {drawn({5, 1}, 1), drawn({2, 5, 7}, 2)});
   check_operation("add of a scalar", operation, {drawn({5, 6}, 1), drawn({}, 2)});
+  check_operation("add split over threads", operation, {drawn({300, 70}, 1), drawn({70}, 2)}, 64);
   check_operation("add of nothing", operation, {drawn({0, 3}, 1), drawn({3}, 2)});
 }
 

@@ -18,6 +18,8 @@ BOOST_AUTO_TEST_CASE(CHECK_1_matmul_matches_the_oracle_in_four_transpose_forms) 
                   {drawn({33, 4}, 1), drawn({33, 64}, 2)}, 16);
   check_operation("TT", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
                   {drawn({31, 5}, 1), drawn({3, 31}, 2)}, 16);
+  check_operation("split over threads", [](const auto& in) { return matmul(in[0], in[1]); },
+                  {drawn({61, 530}, 1), drawn({530, 67}, 2)}, 64);
   check_operation("no depth", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({2, 0}, 1), drawn({0, 3}, 2)});
 }
 

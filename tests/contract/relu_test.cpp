@@ -14,6 +14,7 @@ BOOST_AUTO_TEST_CASE(CHECK_1_relu_matches_the_oracle_at_awkward_sizes) {
   Operation operation = [](const auto& in) { return relu(in[0]); };
   for (std::int64_t size : {0, 1, 31, 32, 33, 257}) check_operation("relu", operation, {drawn({size}, 1)}, 0, true);
   check_operation("relu", operation, {drawn({3, 5, 7}, 2, 0.1, 1)}, 0);
+  check_operation("relu split over threads", operation, {drawn({300, 70}, 3)}, 0, true);
 }
 
 BOOST_AUTO_TEST_CASE(GRAPH_14_relu_keeps_NaN_and_gives_positive_zero) {

@@ -10,12 +10,15 @@ using namespace assay::test;
 
 namespace {
 
-Configuration small(std::vector<std::string> overrides) {
-  overrides.insert(overrides.begin(),
-                   {"data.kind=synthetic", "data.synthetic.samples=150", "data.synthetic.features=12", "data.synthetic.classes=4",
-                    "data.validation=20", "model.layers=[12,17,9,4]", "model.dropout=0.25", "train.batch=32", "train.epochs=4",
-                    "train.clip_norm=1.5", "schedule.kind=one_cycle", "optimiser.weight_decay=0.01", "optimiser.learning_rate=0.01"});
-  return parse_configuration("", "test", overrides);
+Configuration small(const std::vector<std::string>& overrides) {
+  return parse_configuration(R"(
+    data = { kind = "synthetic", validation = 20, synthetic = { samples = 150, features = 12, classes = 4 } }
+    model = { layers = [12, 17, 9, 4], dropout = 0.25 }
+    optimiser = { learning_rate = 0.01, weight_decay = 0.01 }
+    schedule = { kind = "one_cycle" }
+    train = { batch = 32, epochs = 4, clip_norm = 1.5 }
+  )",
+                             "test", overrides);
 }
 
 void check_same(const StepRow& a, const StepRow& b, const std::string& what) {
