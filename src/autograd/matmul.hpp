@@ -11,12 +11,11 @@ namespace assay {
 ///
 ///     matmul(x, transpose(weight, 0, 1));  // x [B, in], weight [out, in]
 inline Variable matmul(const Variable& a, const Variable& b) {
-  return custom_gradient(
-      "matmul", kernels::matmul(a.value(), b.value()), {a, b},
-      [a = a.value(), b = b.value()](const Tensor& upstream, const std::vector<bool>& needed) {
-        return std::vector{needed[0] ? kernels::matmul(upstream, b.transpose(0, 1)) : Tensor(),
-                           needed[1] ? kernels::matmul(a.transpose(0, 1), upstream) : Tensor()};
-      });
+  return custom_gradient("matmul", kernels::matmul(a.value(), b.value()), {a, b},
+                         [a = a.value(), b = b.value()](const Tensor& upstream, const std::vector<bool>& needed) {
+                           return std::vector{needed[0] ? kernels::matmul(upstream, b.transpose(0, 1)) : Tensor(),
+                                              needed[1] ? kernels::matmul(a.transpose(0, 1), upstream) : Tensor()};
+                         });
 }
 
 }  // namespace assay

@@ -22,7 +22,8 @@ Parameter::Parameter(Parameter&& other) noexcept = default;
 Parameter& Parameter::operator=(Parameter&& other) {
   bool is_proxy = state_ && this == &state_->proxy;
   if (is_proxy || (state_ && state_->registered && this != &other))
-    throw Error("LIFE-4", "assignment to a parameter", "one that no module registered", is_proxy ? "a handle's" : "a registered one");
+    throw Error("LIFE-4", "assignment to a parameter", "one that no module registered",
+                is_proxy ? "a handle's" : "a registered one");
   state_ = std::move(other.state_);
   return *this;
 }
@@ -56,7 +57,8 @@ void require_valid(const ParameterList& list, const std::string& operation) {
   for (const NamedParameter& entry : list) {
     if (entry.name.empty()) throw Error("OPT-1", operation, "a name for every parameter", "an empty one");
     if (!entry.parameter.get()) throw Error("OPT-1", operation, "a parameter behind \"" + entry.name + "\"", "none");
-    if (!names.insert(entry.name).second) throw Error("OPT-1", operation, "each name once", "\"" + entry.name + "\" twice");
+    if (!names.insert(entry.name).second)
+      throw Error("OPT-1", operation, "each name once", "\"" + entry.name + "\" twice");
     if (!identities.insert(entry.parameter.get()).second)
       throw Error("OPT-1", operation, "each parameter once", "another name for it, \"" + entry.name + "\"");
   }

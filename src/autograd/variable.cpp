@@ -61,12 +61,14 @@ struct Variable::State {
 
   bool is_leaf() const { return operands.empty(); }
 
-  void require_unchanged(const Tensor& now, const Tensor& then, std::uint64_t version_then, const std::string& what) const {
+  void require_unchanged(const Tensor& now, const Tensor& then, std::uint64_t version_then,
+                         const std::string& what) const {
     if (!now.shares_storage_with(then))
-      throw Error("GRAPH-5", "backward through " + std::string(operation), what + " as it was", "another tensor in its place");
+      throw Error("GRAPH-5", "backward through " + std::string(operation), what + " as it was",
+                  "another tensor in its place");
     if (now.version() != version_then)
-      throw Error("GRAPH-5", "backward through " + std::string(operation), what + " at version " + std::to_string(version_then),
-                  "version " + std::to_string(now.version()));
+      throw Error("GRAPH-5", "backward through " + std::string(operation),
+                  what + " at version " + std::to_string(version_then), "version " + std::to_string(now.version()));
   }
 
   void require_unchanged() const {
@@ -78,7 +80,8 @@ struct Variable::State {
 
   void require_leaf(const char* call) const {
     if (!is_leaf() || !requires_gradient)
-      throw Error("GRAPH-7", call, "a leaf that gathers a gradient", is_leaf() ? "data" : "the result of " + std::string(operation));
+      throw Error("GRAPH-7", call, "a leaf that gathers a gradient",
+                  is_leaf() ? "data" : "the result of " + std::string(operation));
   }
 };
 
@@ -120,22 +123,21 @@ void Variable::zero_gradient() {
 
 void Variable::replace_value(Tensor value) {
   state_->require_leaf("replace_value");
-  if (!(value.shape() == shape()))
-    throw Error("ACC-4", "replace_value", to_string(shape()), to_string(value.shape()));
+  if (!(value.shape() == shape())) throw Error("ACC-4", "replace_value", to_string(shape()), to_string(value.shape()));
   state_->version = value.version();
   state_->value = std::move(value);
   state_->gradient = {};
 }
 
 void Variable::backward() const {
-  if (value().size() != 1)
-    throw Error("GRAPH-1", "backward", "a value of one element, or a seed", to_string(shape()));
+  if (value().size() != 1) throw Error("GRAPH-1", "backward", "a value of one element, or a seed", to_string(shape()));
   backward(Tensor::full(shape(), 1, device()));
 }
 
 void Variable::backward(const Tensor& seed) const {
   if (!requires_gradient())
-    throw Error("GRAPH-1", "backward", "a result that requires a gradient", "one that depends on no leaf that gathers one");
+    throw Error("GRAPH-1", "backward", "a result that requires a gradient",
+                "one that depends on no leaf that gathers one");
   if (!(seed.shape() == shape()) || !(seed.device() == device()))
     throw Error("GRAPH-1", "backward", "a seed " + to_string(shape()) + " on " + to_string(device()),
                 to_string(seed.shape()) + " on " + to_string(seed.device()));
@@ -163,16 +165,18 @@ void Variable::backward(const Tensor& seed) const {
     for (const State::Operand& operand : node->operands) needed.push_back(operand.needed);
     std::vector<Tensor> contributions = node->vjp(total, needed);
     if (contributions.size() != node->operands.size())
-      throw Error("VJP-2", "gradient of " + std::string(node->operation), std::to_string(node->operands.size()) + " tensors",
-                  std::to_string(contributions.size()));
+      throw Error("VJP-2", "gradient of " + std::string(node->operation),
+                  std::to_string(node->operands.size()) + " tensors", std::to_string(contributions.size()));
     for (std::size_t position = 0; position < contributions.size(); ++position) {
       if (!needed[position]) continue;
       const Tensor& value = node->operands[position].value;
       const Tensor& contribution = contributions[position];
-      if (!contribution.defined() || !(contribution.shape() == value.shape()) || !(contribution.device() == value.device()))
+      if (!contribution.defined() || !(contribution.shape() == value.shape()) ||
+          !(contribution.device() == value.device()))
         throw Error("VJP-2", "gradient of " + std::string(node->operation) + " at position " + std::to_string(position),
                     to_string(value.shape()) + " on " + to_string(value.device()),
-                    contribution.defined() ? to_string(contribution.shape()) + " on " + to_string(contribution.device()) : "none");
+                    contribution.defined() ? to_string(contribution.shape()) + " on " + to_string(contribution.device())
+                                           : "none");
     }
     for (std::size_t position = 0; position < contributions.size(); ++position) {
       if (!needed[position]) continue;
@@ -194,7 +198,8 @@ Variable custom_gradient(const char* operation, Tensor output, const std::vector
   if (!vjp || inputs.empty())
     throw Error("VJP-5", operation, "a gradient rule and at least one input", vjp ? "no inputs" : "no rule");
   Variable result(std::move(output));
-  bool differentiable = std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_gradient(); });
+  bool differentiable =
+      std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_gradient(); });
   if (!recording || !differentiable) return result;
   Variable::State& state = *result.state_;
   state.operation = operation;

@@ -71,7 +71,8 @@ using Vjp = std::function<std::vector<Tensor>(const Tensor& upstream, const std:
 ///     Variable twice(const Variable& x) {
 ///       Tensor two = Tensor::full({}, 2, x.device());
 ///       return custom_gradient("twice", kernels::multiply(x.value(), two), {x},
-///                              [two](const Tensor& g, const auto&) { return std::vector{kernels::multiply(g, two)}; });
+///                              [two](const Tensor& g, const auto&) { return std::vector{kernels::multiply(g, two)};
+///                              });
 ///     }
 Variable custom_gradient(const char* operation, Tensor output, const std::vector<Variable>& inputs, Vjp vjp);
 

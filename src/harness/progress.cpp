@@ -26,8 +26,8 @@ void Progress::show(std::uint64_t step, const std::string& what) {
   long left = rate > 0 ? static_cast<long>(static_cast<double>(total_ - step) / rate + 0.5) : 0;
   std::fprintf(stderr, "%sstep %llu/%llu  %3llu %%  %s  %.0f steps/s  %ld:%02ld left%s", terminal_ ? "\r" : "",
                static_cast<unsigned long long>(step), static_cast<unsigned long long>(total_),
-               static_cast<unsigned long long>(total_ ? 100 * step / total_ : 100), what.c_str(), rate, left / 60, left % 60,
-               terminal_ ? "\x1b[K" : "\n");
+               static_cast<unsigned long long>(total_ ? 100 * step / total_ : 100), what.c_str(), rate, left / 60,
+               left % 60, terminal_ ? "\x1b[K" : "\n");
   drawn_ = terminal_;
 }
 

@@ -89,8 +89,10 @@ class Run {
       std::string shown = advance(writer);
       progress.show(training_.step(), shown);
       bool improved = validate(writer, progress);
-      if (improved || checkpoint_due()) save(writer);
-      else if (Clock::now() - last_segment_ > std::chrono::seconds(60)) close_segment(writer);
+      if (improved || checkpoint_due())
+        save(writer);
+      else if (Clock::now() - last_segment_ > std::chrono::seconds(60))
+        close_segment(writer);
     }
     return training_.step() < training_.total_steps() ? stop(writer, progress) : finish(writer, progress);
   }
@@ -103,13 +105,15 @@ class Run {
       LatestCheckpoint latest = latest_checkpoint(checkpoints());
       for (const RefusedFile& refused : latest.refused)
         std::fprintf(stderr, "assay: skipping a checkpoint: %s\n", refused.reason.c_str());
-      if (latest.checkpoint) restore(*latest.checkpoint);
-      std::fprintf(stderr, "%s\n", latest.checkpoint ? ("resuming from " + latest.path).c_str()
-                                                     : "no checkpoint to resume from: starting over");
+      if (latest.checkpoint) restore(latest.path, *latest.checkpoint);
+      std::fprintf(
+          stderr, "%s\n",
+          latest.checkpoint ? ("resuming from " + latest.path).c_str() : "no checkpoint to resume from: starting over");
       writer.truncate_to(training_.step());
       return writer;
     }
-    RunDescription description{configuration_text(), provenance(configuration_, data_, command_line), training_.names()};
+    RunDescription description{configuration_text(), provenance(configuration_, data_, command_line),
+                               training_.names()};
     return RunWriter::create(folder_, std::move(description));
   }
 
@@ -150,8 +154,8 @@ class Run {
     if (data_.validation.count == 0 || (training_.step() % validation_interval() != 0 && !last)) return false;
     Evaluation now = training_.evaluate(data_.validation);
     writer.append(ValidationRow{training_.step(), now.loss, now.accuracy});
-    progress.say("step " + std::to_string(training_.step()) + ": validation loss " + short_number(now.loss) + ", accuracy " +
-                 short_number(now.accuracy));
+    progress.say("step " + std::to_string(training_.step()) + ": validation loss " + short_number(now.loss) +
+                 ", accuracy " + short_number(now.accuracy));
     if (best_step_ && now.accuracy <= best_accuracy_) return false;
     best_step_ = training_.step();
     best_accuracy_ = now.accuracy;
@@ -182,8 +186,12 @@ class Run {
     saved_step_ = training_.step();
   }
 
-  void restore(const Checkpoint& state) {
-    training_.restore(state);
+  void restore(const std::string& path, const Checkpoint& state) {
+    try {
+      training_.restore(state);
+    } catch (const Error& error) {
+      throw Error(error.id(), path + ": " + error.operation(), error.expected(), error.found());
+    }
     saved_step_ = training_.step();
     best_step_ = std::get<std::uint64_t>(state.train.at("best_step"));
     best_accuracy_ = std::get<double>(state.train.at("best_accuracy"));
@@ -192,7 +200,8 @@ class Run {
   RunOutcome stop(RunWriter& writer, Progress& progress) {
     if (training_.step() > saved_step_) save(writer);
     writer.interrupt();
-    progress.say("stopped after step " + std::to_string(training_.step()) + "; go on with: assay run " + folder_ + " --resume");
+    progress.say("stopped after step " + std::to_string(training_.step()) + "; go on with: assay run " + folder_ +
+                 " --resume");
     return {.folder = folder_, .status = "interrupted", .steps = training_.step()};
   }
 
@@ -201,8 +210,8 @@ class Run {
     double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     RunResult result{training_.step(), test.loss, test.accuracy, training_.parameters_digest(), seconds};
     writer.finish(result);
-    progress.say("test loss " + short_number(test.loss) + ", accuracy " + short_number(test.accuracy) + ", parameters " +
-                 result.parameters_digest.substr(0, 16));
+    progress.say("test loss " + short_number(test.loss) + ", accuracy " + short_number(test.accuracy) +
+                 ", parameters " + result.parameters_digest.substr(0, 16));
     return {folder_, "complete", result.steps, test.loss, test.accuracy, result.parameters_digest, {}};
   }
 
@@ -219,7 +228,9 @@ class Run {
 
 RunOutcome run_experiment(const RunRequest& request) {
   bool from_folder = fs::is_directory(request.source);
-  std::string folder = !request.out.empty() ? request.out : request.resume && from_folder ? request.source : next_folder();
+  std::string folder = !request.out.empty()            ? request.out
+                       : request.resume && from_folder ? request.source
+                                                       : next_folder();
 
   Configuration configuration;
   if (from_folder) {

@@ -9,11 +9,11 @@ namespace assay {
 
 /// What `assay run` was asked for.
 struct RunRequest {
-  std::string source;                ///< an experiment file, or the folder of a run
+  std::string source;                       ///< an experiment file, or the folder of a run
   std::vector<std::string> overrides = {};  ///< "key=value", the last one of a key winning
-  std::string out = {};              ///< folder of the new run; empty: the next free runs/NNNN
-  bool resume = false;               ///< go on with the run in `out`, or in the folder that `source` names
-  std::string command_line = {};     ///< kept in the run's provenance
+  std::string out = {};                     ///< folder of the new run; empty: the next free runs/NNNN
+  bool resume = false;                      ///< go on with the run in `out`, or in the folder that `source` names
+  std::string command_line = {};            ///< kept in the run's provenance
 };
 
 struct RunOutcome {

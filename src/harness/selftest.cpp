@@ -40,8 +40,9 @@ std::uint64_t outcome(const Operation& operation, const std::vector<Tensor>& inp
 }
 
 std::uint64_t trained(std::vector<std::string> overrides) {
-  overrides.insert(overrides.end(), {"data.kind=synthetic", "data.synthetic.samples=200", "data.synthetic.features=20",
-                                     "data.synthetic.classes=5", "model.layers=[20,33,5]", "train.steps=12", "train.batch=30"});
+  overrides.insert(overrides.end(),
+                   {"data.kind=synthetic", "data.synthetic.samples=200", "data.synthetic.features=20",
+                    "data.synthetic.classes=5", "model.layers=[20,33,5]", "train.steps=12", "train.batch=30"});
   Configuration configuration = parse_configuration("", "selftest", overrides);
   Datasets data = load_datasets(configuration.data);
   Training training(configuration, data);
@@ -94,7 +95,7 @@ std::vector<SelftestPart> run_selftest() {
   check("log_softmax", [](const auto& in) { return log_softmax(in[0]); }, {a});
   check("matmul", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({33, 1100}, 8), drawn({1100, 70}, 9)});
   check("matmul, transposed", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
-      {drawn({70, 33}, 8), drawn({65, 70}, 9)});
+        {drawn({70, 33}, 8), drawn({65, 70}, 9)});
   std::vector<std::int32_t> labels(37);
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i % 9 == 4 ? -100 : static_cast<std::int32_t>(i % 41);
   Tensor classes = Tensor::from(labels, {37});
@@ -102,9 +103,10 @@ std::vector<SelftestPart> run_selftest() {
   check("mean squared error", [](const auto& in) { return mean_squared_error(in[0], in[1]); }, {a, b});
 
   parts.push_back({"training with AdamW", trained({"model.dropout=0.3", "train.shards=4", "train.clip_norm=0.5",
-                                                               "schedule.kind=one_cycle", "optimiser.weight_decay=0.1"})});
-  parts.push_back({"training with SGD", trained({"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true",
-                                                             "model.activation=gelu", "loss.kind=mse", "optimiser.learning_rate=0.05"})});
+                                                   "schedule.kind=one_cycle", "optimiser.weight_decay=0.1"})});
+  parts.push_back(
+      {"training with SGD", trained({"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true",
+                                     "model.activation=gelu", "loss.kind=mse", "optimiser.learning_rate=0.05"})});
   return parts;
 }
 

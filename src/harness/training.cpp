@@ -33,7 +33,8 @@ std::uint64_t steps_of(const Configuration& configuration, const Sampler& sample
 Schedule make_schedule(const Configuration& configuration, const Sampler& sampler) {
   const auto& options = configuration.schedule;
   return Schedule({options.kind, configuration.optimiser.learning_rate, steps_of(configuration, sampler),
-                   static_cast<std::uint64_t>(options.period), options.factor, options.warmup, options.start, options.minimum});
+                   static_cast<std::uint64_t>(options.period), options.factor, options.warmup, options.start,
+                   options.minimum});
 }
 
 Array array_of(const Tensor& tensor) {
@@ -53,7 +54,7 @@ Tensor tensor_of(const Array& array, Device device) {
 Tensor fitting(const std::string& name, const Array& array, const Tensor& like) {
   std::string expected = std::string(name_of(like.dtype())) + " " + to_string(like.shape());
   std::string found = std::string(element_name(array.type)) + " " + shape_text(array.shape);
-  if (expected != found) throw Error("FILE-3", "checkpoint: " + name, expected, found);
+  if (expected != found) throw Error("FILE-3", name, expected, found);
   return tensor_of(array, like.device());
 }
 
@@ -84,7 +85,9 @@ RunNames Training::names() const {
 
 Tensor Training::inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const {
   std::int64_t features = data_.train.features;
-  std::span<const float> rows = std::span(batch.inputs).subspan(static_cast<std::size_t>(begin * features), static_cast<std::size_t>((end - begin) * features));
+  std::span<const float> rows =
+      std::span(batch.inputs)
+          .subspan(static_cast<std::size_t>(begin * features), static_cast<std::size_t>((end - begin) * features));
   return Tensor::from(rows, {end - begin, features}, device_);
 }
 
@@ -150,7 +153,8 @@ StepRow Training::advance() {
   row.loss = total.loss.item();
   if (configuration_.run.digests) {
     row.loss_digest = kernels::digest(total.loss);
-    for (std::size_t i = 0; i < ids.size(); ++i) row.ids_digest += numerics::digest_element(i, static_cast<std::uint64_t>(ids[i]));
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      row.ids_digest += numerics::digest_element(i, static_cast<std::uint64_t>(ids[i]));
     for (const NamedParameter& entry : parameters_) {
       row.parameters.push_back(kernels::digest(entry.parameter->value()));
       row.gradients.push_back(kernels::digest(entry.parameter->gradient()));
@@ -169,7 +173,8 @@ Evaluation Training::evaluate(const Dataset& set) const {
   std::int64_t correct = 0;
   for (std::int64_t begin = 0; begin < set.count; begin += configuration_.train.evaluation_batch) {
     std::vector<std::int64_t> ids;
-    for (std::int64_t id = begin; id < std::min(set.count, begin + configuration_.train.evaluation_batch); ++id) ids.push_back(id);
+    for (std::int64_t id = begin; id < std::min(set.count, begin + configuration_.train.evaluation_batch); ++id)
+      ids.push_back(id);
     Batch batch = gather(set, ids);
     auto rows = static_cast<std::int64_t>(ids.size());
     Variable logits = model_.forward(inputs(batch, 0, rows));
@@ -192,7 +197,8 @@ Checkpoint Training::checkpoint() const {
   OptimiserState optimiser = optimiser_->state();
   state.optimiser_kind = optimiser.kind;
   state.optimiser_scalars["step_count"] = optimiser.step_count;
-  for (const NamedTensor& entry : optimiser.tensors) state.optimiser_arrays.push_back({entry.name, array_of(entry.tensor)});
+  for (const NamedTensor& entry : optimiser.tensors)
+    state.optimiser_arrays.push_back({entry.name, array_of(entry.tensor)});
   for (const auto& stream : random_.streams()) {
     state.random_streams.push_back(stream->name());
     state.random_draws.push_back(stream->draws());
@@ -206,32 +212,37 @@ Checkpoint Training::checkpoint() const {
 
 void Training::restore(const Checkpoint& state) {
   if (state.parameters.size() != parameters_.size())
-    throw Error("FILE-3", "checkpoint: number of parameters", std::to_string(parameters_.size()), std::to_string(state.parameters.size()));
+    throw Error("FILE-3", "number of parameters", std::to_string(parameters_.size()),
+                std::to_string(state.parameters.size()));
   std::vector<Tensor> values;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (state.parameters[i].name != parameters_[i].name)
-      throw Error("FILE-3", "checkpoint: parameter " + std::to_string(i), "\"" + parameters_[i].name + "\"", "\"" + state.parameters[i].name + "\"");
+      throw Error("FILE-3", "parameter " + std::to_string(i), "\"" + parameters_[i].name + "\"",
+                  "\"" + state.parameters[i].name + "\"");
     values.push_back(fitting(parameters_[i].name, state.parameters[i].value, parameters_[i].parameter->value()));
   }
   const auto& streams = random_.streams();
   if (state.random_streams.size() != streams.size())
-    throw Error("FILE-3", "checkpoint: number of random streams", std::to_string(streams.size()), std::to_string(state.random_streams.size()));
+    throw Error("FILE-3", "number of random streams", std::to_string(streams.size()),
+                std::to_string(state.random_streams.size()));
   for (std::size_t i = 0; i < streams.size(); ++i)
     if (state.random_streams[i] != streams[i]->name())
-      throw Error("FILE-3", "checkpoint: random stream " + std::to_string(i), "\"" + streams[i]->name() + "\"", "\"" + state.random_streams[i] + "\"");
+      throw Error("FILE-3", "random stream " + std::to_string(i), "\"" + streams[i]->name() + "\"",
+                  "\"" + state.random_streams[i] + "\"");
   if (state.step > total_steps())
-    throw Error("FILE-3", "checkpoint: step", "at most " + std::to_string(total_steps()), std::to_string(state.step));
+    throw Error("FILE-3", "step", "at most " + std::to_string(total_steps()), std::to_string(state.step));
 
   OptimiserState optimiser = optimiser_->state();
   auto steps = state.optimiser_scalars.find("step_count");
   if (state.optimiser_arrays.size() != optimiser.tensors.size() || steps == state.optimiser_scalars.end())
-    throw Error("FILE-3", "checkpoint: optimiser", std::to_string(optimiser.tensors.size()) + " tensors and a step_count",
+    throw Error("FILE-3", "optimiser", std::to_string(optimiser.tensors.size()) + " tensors and a step_count",
                 std::to_string(state.optimiser_arrays.size()) + " tensors");
   optimiser.kind = state.optimiser_kind;
   optimiser.step_count = std::get<std::uint64_t>(steps->second);
   for (std::size_t i = 0; i < optimiser.tensors.size(); ++i) {
     NamedTensor& entry = optimiser.tensors[i];
-    entry = {state.optimiser_arrays[i].name, fitting(state.optimiser_arrays[i].name, state.optimiser_arrays[i].array, entry.tensor)};
+    entry = {state.optimiser_arrays[i].name,
+             fitting(state.optimiser_arrays[i].name, state.optimiser_arrays[i].array, entry.tensor)};
   }
 
   optimiser_->load_state(optimiser);

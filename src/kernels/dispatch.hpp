@@ -21,13 +21,16 @@
   }
 
 /// A callable that runs the kernel of that name in the build for this processor.
-#define ASSAY_CPU(kernel)                                        \
-  [](const auto&... operands) {                                  \
-    switch (isa()) {                                             \
-      case Isa::avx512: return avx512::kernel(operands...);      \
-      case Isa::avx2: return avx2::kernel(operands...);          \
-      default: return baseline::kernel(operands...);             \
-    }                                                            \
+#define ASSAY_CPU(kernel)                     \
+  [](const auto&... operands) {               \
+    switch (isa()) {                          \
+      case Isa::avx512:                       \
+        return avx512::kernel(operands...);   \
+      case Isa::avx2:                         \
+        return avx2::kernel(operands...);     \
+      default:                                \
+        return baseline::kernel(operands...); \
+    }                                         \
   }
 
 namespace assay::kernels {
@@ -75,7 +78,8 @@ Tensor run(Tensor output, Kernel kernel, Oracle oracle, const Operands&... opera
 /// Refuses operands on two devices (GRAPH-13).
 inline void require_same_device(const char* operation, const Tensor& a, const Tensor& b) {
   if (!(a.device() == b.device()))
-    throw Error("GRAPH-13", operation, "operands on one device", to_string(a.device()) + " and " + to_string(b.device()));
+    throw Error("GRAPH-13", operation, "operands on one device",
+                to_string(a.device()) + " and " + to_string(b.device()));
 }
 
 /// `run` over two operands that are stretched to their common shape. Errors: GRAPH-11, GRAPH-13.

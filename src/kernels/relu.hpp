@@ -16,7 +16,8 @@ inline Tensor relu(const Tensor& x) {
 
 /// The upstream gradient where x is positive or NaN, else +0.
 inline Tensor relu_gradient(const Tensor& x, const Tensor& upstream) {
-  return run(Tensor::uninitialised(x.shape(), x.device()), ASSAY_CPU(relu_gradient), reference::relu_gradient, x, upstream);
+  return run(Tensor::uninitialised(x.shape(), x.device()), ASSAY_CPU(relu_gradient), reference::relu_gradient, x,
+             upstream);
 }
 
 }  // namespace assay::kernels

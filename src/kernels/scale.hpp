@@ -12,8 +12,10 @@ ASSAY_CPU_KERNEL(void scale(View<const float> x, float factor, View<float> y))
 inline Tensor scale(const Tensor& x, double factor) {
   return run(
       Tensor::uninitialised(x.shape(), x.device()),
-      [](View<const float> from, double by, View<float> to) { ASSAY_CPU(scale)
-                                                              (from, static_cast<float>(by), to); },
+      [](View<const float> from, double by, View<float> to) {
+        ASSAY_CPU(scale)
+        (from, static_cast<float>(by), to);
+      },
       reference::scale, x, factor);
 }
 

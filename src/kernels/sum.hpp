@@ -8,7 +8,8 @@
 
 namespace assay::kernels {
 
-/// x has the `kept` kept axes first, then the summed ones; y has the kept axes. `lanes`: in lane order, else chain order.
+/// x has the `kept` kept axes first, then the summed ones; y has the kept axes. `lanes`: in lane order, else chain
+/// order.
 ASSAY_CPU_KERNEL(void sum(View<const float> x, int kept, bool lanes, View<float> y))
 
 /// Sums over `axes` (negative ones count from the last), which vanish from the shape. In lane order when the last axis

@@ -18,10 +18,14 @@ namespace {
 
 Variable apply(Activation activation, const Variable& x) {
   switch (activation) {
-    case Activation::gelu: return gelu(x);
-    case Activation::tanh: return tanh(x);
-    case Activation::sigmoid: return sigmoid(x);
-    default: return relu(x);
+    case Activation::gelu:
+      return gelu(x);
+    case Activation::tanh:
+      return tanh(x);
+    case Activation::sigmoid:
+      return sigmoid(x);
+    default:
+      return relu(x);
   }
 }
 

@@ -17,12 +17,14 @@ Dropout::Dropout(double p, const Random& random) : p_(p) {
 Variable Dropout::forward(const Variable& x) const {
   if (!training() || p_ == 0) return x;
   const ShardScope* shard = ShardScope::current();
-  std::uint64_t row = x.shape().rank() == 0 || x.shape()[0] == 0 ? 0 : static_cast<std::uint64_t>(x.shape().size() / x.shape()[0]);
+  std::uint64_t row =
+      x.shape().rank() == 0 || x.shape()[0] == 0 ? 0 : static_cast<std::uint64_t>(x.shape().size() / x.shape()[0]);
   std::uint64_t first = shard ? static_cast<std::uint64_t>(shard->first_row()) * row : 0;
   std::uint64_t draw = stream_->next_draw();
   float threshold = static_cast<float>(p_);
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(x.shape().size()));
-  for (std::size_t n = 0; n < mask.size(); ++n) mask[n] = numerics::uniform(stream_->key(), first + n, draw) >= threshold;
+  for (std::size_t n = 0; n < mask.size(); ++n)
+    mask[n] = numerics::uniform(stream_->key(), first + n, draw) >= threshold;
   if (shard && shard->mask_digests())
     (*shard->mask_digests())[stream_->name()] += numerics::digest(mask.data(), mask.size(), first);
   return dropout(x, Tensor::from(mask, x.shape(), x.device()), p_);

@@ -11,7 +11,8 @@ namespace assay {
 Tensor uniform(const Shape& shape, double limit, const Random& random);
 /// Elements z·deviation, z standard normal.
 Tensor normal(const Shape& shape, double deviation, const Random& random);
-/// Normal with variance 2/fan_in, fan_in = the last extent. Source: K. He et al., "Delving deep into rectifiers" (2015).
+/// Normal with variance 2/fan_in, fan_in = the last extent. Source: K. He et al., "Delving deep into rectifiers"
+/// (2015).
 Tensor he_normal(const Shape& shape, const Random& random);
 /// Uniform in ±√(6/(fan_in + fan_out)), for a matrix [fan_out, fan_in].
 /// Source: X. Glorot, Y. Bengio, "Understanding the difficulty of training deep feedforward neural networks" (2010).

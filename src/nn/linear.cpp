@@ -12,7 +12,8 @@ namespace {
 
 Shape weight_shape(std::int64_t in, std::int64_t out) {
   if (in < 1 || out < 1)
-    throw Error("LAYER-1", "Linear", "widths of at least 1", std::to_string(in) + " in, " + std::to_string(out) + " out");
+    throw Error("LAYER-1", "Linear", "widths of at least 1",
+                std::to_string(in) + " in, " + std::to_string(out) + " out");
   return {out, in};
 }
 

@@ -49,11 +49,13 @@ void Module::to(Device device) { move_parameters_to(parameters(), device); }
 void Module::require_free_slot(const char* operation, const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos)
     throw Error("REG-3", operation, "a name of one segment without '.'", "\"" + name + "\"");
-  if (parent_) throw Error("REG-10", operation, "a module that is not attached yet", "\"" + name + "\" for a sealed one");
+  if (parent_)
+    throw Error("REG-10", operation, "a module that is not attached yet", "\"" + name + "\" for a sealed one");
   for (const Slot& slot : slots_) {
     if (slot.name == name) throw Error("REG-4", operation, "a name that is free", "\"" + name + "\" again");
     const Child* child = std::get_if<Child>(&slot.content);
-    if (child && !child->module) throw Error("REG-12", operation, "every child alive", "\"" + slot.name + "\" destroyed");
+    if (child && !child->module)
+      throw Error("REG-12", operation, "every child alive", "\"" + slot.name + "\" destroyed");
   }
 }
 
@@ -86,7 +88,8 @@ void Module::attach(const std::string& name, Module& child, std::shared_ptr<Modu
   for (const NamedParameter& entry : parameters()) mine.insert(entry.parameter.get());
   for (const NamedParameter& entry : child.parameters())
     if (mine.count(entry.parameter.get()))
-      throw Error("REG-9", operation, "a child with parameters of its own", "\"" + entry.name + "\", which the tree has already");
+      throw Error("REG-9", operation, "a child with parameters of its own",
+                  "\"" + entry.name + "\", which the tree has already");
   slots_.push_back({name, Child{&child, std::move(owner)}});
   child.parent_ = this;
 }

@@ -8,7 +8,8 @@
 namespace assay {
 
 /// While one exists, this thread's forwards are given rows `first_row` … of a batch that was cut into shards, so that a
-/// layer that draws random numbers draws those of these rows (N6): shards, replicas and the whole batch get equal masks.
+/// layer that draws random numbers draws those of these rows (N6): shards, replicas and the whole batch get equal
+/// masks.
 ///
 /// `mask_digests`, where given, gathers the digest (N9) of every mask by stream name; those of shards add up to that of
 /// the whole batch.

@@ -28,35 +28,44 @@ constexpr Dtype dtype_of() {
 
 constexpr std::size_t size_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::float64: return 8;
-    case Dtype::uint8: return 1;
-    default: return 4;
+    case Dtype::float64:
+      return 8;
+    case Dtype::uint8:
+      return 1;
+    default:
+      return 4;
   }
 }
 
 constexpr const char* name_of(Dtype dtype) {
   switch (dtype) {
-    case Dtype::float32: return "float32";
-    case Dtype::float64: return "float64";
-    case Dtype::int32: return "int32";
-    case Dtype::uint8: return "uint8";
+    case Dtype::float32:
+      return "float32";
+    case Dtype::float64:
+      return "float64";
+    case Dtype::int32:
+      return "int32";
+    case Dtype::uint8:
+      return "uint8";
   }
   return "";
 }
 
 /// The element type of real numbers there: float32, on `reference` float64.
-constexpr Dtype real(Device device) {
-  return device.kind == DeviceKind::reference ? Dtype::float64 : Dtype::float32;
-}
+constexpr Dtype real(Device device) { return device.kind == DeviceKind::reference ? Dtype::float64 : Dtype::float32; }
 
 /// Calls `body` with a zero of the dtype's C++ type.
 template <class Body>
 decltype(auto) with_type(Dtype dtype, Body&& body) {
   switch (dtype) {
-    case Dtype::float64: return body(double{});
-    case Dtype::int32: return body(std::int32_t{});
-    case Dtype::uint8: return body(std::uint8_t{});
-    default: return body(float{});
+    case Dtype::float64:
+      return body(double{});
+    case Dtype::int32:
+      return body(std::int32_t{});
+    case Dtype::uint8:
+      return body(std::uint8_t{});
+    default:
+      return body(float{});
   }
 }
 

@@ -140,7 +140,8 @@ void Tensor::count_write() { ++storage_->version; }
 
 void Tensor::open_lease() const {
   if (std::exchange(storage_->leased, true))
-    throw Error("ACC-2", "edit of a tensor " + to_string(shape_), "no open lease", "one that is neither committed nor discarded");
+    throw Error("ACC-2", "edit of a tensor " + to_string(shape_), "no open lease",
+                "one that is neither committed nor discarded");
 }
 
 void Tensor::close_lease() const noexcept { storage_->leased = false; }

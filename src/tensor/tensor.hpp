@@ -134,7 +134,8 @@ class Tensor {
   std::int64_t offset_ = 0;
 };
 
-/// A writable copy of a tensor's value; nothing is seen by anyone until `commit`, and `discard` or destruction drops it.
+/// A writable copy of a tensor's value; nothing is seen by anyone until `commit`, and `discard` or destruction drops
+/// it.
 ///
 ///     auto lease = bias.edit<float>();
 ///     lease[0] += 1;

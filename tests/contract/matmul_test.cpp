@@ -11,16 +11,22 @@ using namespace assay::test;
 BOOST_AUTO_TEST_SUITE(matmul_op)
 
 BOOST_AUTO_TEST_CASE(CHECK_1_matmul_matches_the_oracle_in_four_transpose_forms) {
-  check_operation("NN", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({5, 33}, 1), drawn({33, 7}, 2)}, 16);
-  check_operation("NT", [](const auto& in) { return matmul(in[0], transpose(in[1], 0, 1)); },
-                  {drawn({5, 33}, 1), drawn({65, 33}, 2)}, 16);
-  check_operation("TN", [](const auto& in) { return matmul(transpose(in[0], 0, 1), in[1]); },
-                  {drawn({33, 4}, 1), drawn({33, 64}, 2)}, 16);
-  check_operation("TT", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
-                  {drawn({31, 5}, 1), drawn({3, 31}, 2)}, 16);
-  check_operation("split over threads", [](const auto& in) { return matmul(in[0], in[1]); },
-                  {drawn({61, 530}, 1), drawn({530, 67}, 2)}, 64);
-  check_operation("no depth", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({2, 0}, 1), drawn({0, 3}, 2)});
+  check_operation(
+      "NN", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({5, 33}, 1), drawn({33, 7}, 2)}, 16);
+  check_operation(
+      "NT", [](const auto& in) { return matmul(in[0], transpose(in[1], 0, 1)); },
+      {drawn({5, 33}, 1), drawn({65, 33}, 2)}, 16);
+  check_operation(
+      "TN", [](const auto& in) { return matmul(transpose(in[0], 0, 1), in[1]); },
+      {drawn({33, 4}, 1), drawn({33, 64}, 2)}, 16);
+  check_operation(
+      "TT", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
+      {drawn({31, 5}, 1), drawn({3, 31}, 2)}, 16);
+  check_operation(
+      "split over threads", [](const auto& in) { return matmul(in[0], in[1]); },
+      {drawn({61, 530}, 1), drawn({530, 67}, 2)}, 64);
+  check_operation("no depth", [](const auto& in) { return matmul(in[0], in[1]); },
+                  {drawn({2, 0}, 1), drawn({0, 3}, 2)});
 }
 
 BOOST_AUTO_TEST_CASE(NUM_4_every_element_is_one_chain_in_blocks_of_512) {
@@ -44,7 +50,8 @@ BOOST_AUTO_TEST_CASE(NUM_3_a_row_of_the_result_does_not_depend_on_the_batch) {
   Tensor a = drawn({9, 130}, 1), b = drawn({130, 20}, 2);
   Tensor all = matmul(a, b).value();
   for (std::int64_t row = 0; row < 9; ++row)
-    check_same_bits(all.slice(0, row, row + 1), matmul(a.slice(0, row, row + 1), b).value(), "row " + std::to_string(row));
+    check_same_bits(all.slice(0, row, row + 1), matmul(a.slice(0, row, row + 1), b).value(),
+                    "row " + std::to_string(row));
 }
 
 BOOST_AUTO_TEST_CASE(ACC_4_shapes_that_do_not_match_are_refused) {

@@ -10,8 +10,10 @@ using namespace assay::test;
 BOOST_AUTO_TEST_SUITE(sum_op)
 
 BOOST_AUTO_TEST_CASE(CHECK_1_sum_matches_the_oracle_over_any_axes) {
-  for (const std::vector<int>& axes : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1}, {-1}, {0, 1, 2}, {}})
-    check_operation("sum", [&](const auto& in) { return sum(in[0], axes); }, {drawn({5, 4, 33}, 1)}, 16);
+  for (const std::vector<int>& axes :
+       std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1}, {-1}, {0, 1, 2}, {}})
+    check_operation(
+        "sum", [&](const auto& in) { return sum(in[0], axes); }, {drawn({5, 4, 33}, 1)}, 16);
   check_operation("sum of nothing", [](const auto& in) { return sum(in[0], {1}); }, {drawn({3, 0}, 1)});
 }
 
@@ -23,8 +25,9 @@ BOOST_AUTO_TEST_CASE(NUM_4_the_last_axis_is_added_in_lane_order_and_others_in_ch
     BOOST_TEST(rows[static_cast<std::int64_t>(row)] ==
                numerics::lane_sum(37, [&](std::size_t i) { return all[static_cast<std::int64_t>(37 * row + i)]; }));
   for (std::size_t column : {0u, 36u})
-    BOOST_TEST(columns[static_cast<std::int64_t>(column)] ==
-               numerics::chain_sum(0, 1025, [&](std::size_t k) { return all[static_cast<std::int64_t>(37 * k + column)]; }));
+    BOOST_TEST(columns[static_cast<std::int64_t>(column)] == numerics::chain_sum(0, 1025, [&](std::size_t k) {
+                 return all[static_cast<std::int64_t>(37 * k + column)];
+               }));
   BOOST_TEST(sum(x).value().item() ==
              numerics::lane_sum(1025 * 37, [&](std::size_t i) { return all[static_cast<std::int64_t>(i)]; }));
 }

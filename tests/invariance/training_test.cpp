@@ -68,7 +68,9 @@ BOOST_AUTO_TEST_CASE(NUM_1_any_number_of_threads_trains_to_the_same_bits) {
 
 BOOST_AUTO_TEST_CASE(NUM_7_and_FILE_1_a_training_resumed_before_any_step_has_the_bits_of_the_whole) {
   for (std::vector<std::string> options : std::vector<std::vector<std::string>>{
-           {}, {"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true"}, {"train.shards=4", "loss.label_smoothing=0.1"}}) {
+           {},
+           {"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true"},
+           {"train.shards=4", "loss.label_smoothing=0.1"}}) {
     auto whole = rows_of(small(options));
     std::vector<std::uint64_t> every;
     for (std::uint64_t step = 1; step <= whole.size(); ++step) every.push_back(step);
@@ -109,7 +111,8 @@ BOOST_AUTO_TEST_CASE(OPT_3_a_step_that_is_not_finite_leaves_the_training_as_it_w
   std::vector<float> huge = state.parameters[0].value.values<float>();
   std::fill(huge.begin(), huge.end(), 3e38f);
   for (StoredParameter& parameter : state.parameters)
-    if (parameter.name == "fc1.weight") parameter.value = Array::of(std::span<const float>(huge), parameter.value.shape);
+    if (parameter.name == "fc1.weight")
+      parameter.value = Array::of(std::span<const float>(huge), parameter.value.shape);
   training.restore(state);
   std::string before = training.parameters_digest();
   BOOST_CHECK_THROW(training.advance(), Error);
@@ -135,7 +138,8 @@ BOOST_AUTO_TEST_CASE(CMP_5_the_first_steps_follow_the_float64_reference) {
     BOOST_TEST(a.ids_digest == b.ids_digest);
     BOOST_TEST(a.masks == b.masks);
     double difference = a.loss > b.loss ? a.loss - b.loss : b.loss - a.loss;
-    BOOST_TEST(difference <= 1e-5 * b.loss, "step " << a.step << ": loss " << a.loss << ", the reference has " << b.loss);
+    BOOST_TEST(difference <= 1e-5 * b.loss,
+               "step " << a.step << ": loss " << a.loss << ", the reference has " << b.loss);
   }
 }
 

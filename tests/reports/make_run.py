@@ -192,7 +192,7 @@ def write_examples(root):
     write("equal", runs, [comparison(runs[0], r, 938) for r in runs[1:]])
     p = root / "parted"
     runs = [make_run(p / "exact"), make_run(p / "other-compiler", part_at=412, provenance={
-        "compiler": "clang++ 14.0.6", "compiler_flags": "-std=c++20 -O3 -ffast-math", "isa": "avx512"},
+        "compiler": "clang++ 14.0.6", "compiler_flags": "-std=c++20 -O3 -march=native", "isa": "avx512"},
         overrides=["numerics=fast"])]
     write("parted", runs, [parted(*runs, 938, 412)])
     i = root / "interrupted"

@@ -35,7 +35,8 @@ inline void check_same_bits(const Outcome& expected, const Outcome& found, const
     check_same_bits(expected.gradients[i], found.gradients[i], what + ", gradient " + std::to_string(i));
 }
 
-/// The same logical value behind other strides: the last two axes are stored exchanged, in the middle of a larger tensor.
+/// The same logical value behind other strides: the last two axes are stored exchanged, in the middle of a larger
+/// tensor.
 inline Tensor strided(const Tensor& tensor) {
   int rank = tensor.shape().rank();
   if (rank == 0) return tensor;

@@ -30,7 +30,8 @@ inline Tensor drawn(const Shape& shape, std::uint64_t seed, double low = -1, dou
 inline Tensor whole_numbers(const Shape& shape, std::uint64_t seed, int limit, Device device = cpu) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(static_cast<int>(numerics::uniform(seed, i, 0) * static_cast<float>(2 * limit + 1)) - limit);
+    values[i] =
+        static_cast<float>(static_cast<int>(numerics::uniform(seed, i, 0) * static_cast<float>(2 * limit + 1)) - limit);
   return Tensor::from(values, shape, device);
 }
 
@@ -44,8 +45,8 @@ inline std::vector<double> doubles(const Tensor& tensor) {
 
 /// Fails naming the first element whose bits differ.
 inline void check_same_bits(const Tensor& expected, const Tensor& found, const std::string& what) {
-  BOOST_REQUIRE_MESSAGE(expected.shape() == found.shape(),
-                        what << ": expected shape " << to_string(expected.shape()) << ", found " << to_string(found.shape()));
+  BOOST_REQUIRE_MESSAGE(expected.shape() == found.shape(), what << ": expected shape " << to_string(expected.shape())
+                                                                << ", found " << to_string(found.shape()));
   auto a = expected.read<float>(), b = found.read<float>();
   for (std::int64_t i = 0; i < a.size(); ++i)
     if (ulp_distance(a[i], b[i]) != 0) {
@@ -58,21 +59,24 @@ inline void check_same_bits(const Tensor& expected, const Tensor& found, const s
 
 /// Fails naming the first element that is further from the oracle than `ulps` units in the last place of `scale`
 /// (by default the largest expected magnitude). Refuses a tolerance above a tenth of the largest expected value.
-inline void check_close_to_oracle(const Tensor& oracle, const Tensor& found, double ulps, const std::string& what, double scale = 0) {
-  BOOST_REQUIRE_MESSAGE(oracle.shape() == found.shape(),
-                        what << ": expected shape " << to_string(oracle.shape()) << ", found " << to_string(found.shape()));
+inline void check_close_to_oracle(const Tensor& oracle, const Tensor& found, double ulps, const std::string& what,
+                                  double scale = 0) {
+  BOOST_REQUIRE_MESSAGE(oracle.shape() == found.shape(), what << ": expected shape " << to_string(oracle.shape())
+                                                              << ", found " << to_string(found.shape()));
   std::vector<double> a = doubles(oracle), b = doubles(found);
   double largest = 0;
   for (double value : a)
     if (value - value == 0) largest = std::max(largest, value < 0 ? -value : value);
   if (scale == 0) scale = largest;
   double tolerance = ulps * scale * 0x1p-23;
-  BOOST_REQUIRE_MESSAGE(tolerance <= largest / 10 || a.empty() || largest == 0, what << ": the tolerance is too wide to mean anything");
+  BOOST_REQUIRE_MESSAGE(tolerance <= largest / 10 || a.empty() || largest == 0,
+                        what << ": the tolerance is too wide to mean anything");
   for (std::size_t i = 0; i < a.size(); ++i) {
     double difference = a[i] < b[i] ? b[i] - a[i] : a[i] - b[i];
     bool both_nan = a[i] != a[i] && b[i] != b[i];
     if (!(difference <= tolerance) && !both_nan && a[i] != b[i]) {
-      BOOST_ERROR(what << ": element " << i << ": the oracle has " << a[i] << ", found " << b[i] << ", allowed difference " << tolerance);
+      BOOST_ERROR(what << ": element " << i << ": the oracle has " << a[i] << ", found " << b[i]
+                       << ", allowed difference " << tolerance);
       return;
     }
   }

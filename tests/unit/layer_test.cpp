@@ -20,7 +20,8 @@ BOOST_AUTO_TEST_CASE(LAYER_1_linear_keeps_leading_dimensions_and_refuses_wrong_w
   Linear layer(5, 3, random["a"]);
   BOOST_TEST((layer.forward(drawn({2, 4, 5}, 1)).shape() == Shape{2, 4, 3}));
   BOOST_TEST((layer.forward(drawn({5}, 1)).shape() == Shape{3}));
-  check_same_bits(layer.forward(drawn({2, 4, 5}, 1)).value().reshape({8, 3}), layer.forward(drawn({2, 4, 5}, 1).reshape({8, 5})).value(), "flat");
+  check_same_bits(layer.forward(drawn({2, 4, 5}, 1)).value().reshape({8, 3}),
+                  layer.forward(drawn({2, 4, 5}, 1).reshape({8, 5})).value(), "flat");
   check_refused([&] { layer.forward(drawn({2, 4}, 1)); }, "LAYER-1", "[2, 4]");
   check_refused([&] { Linear(0, 3, random["b"]); }, "LAYER-1");
   Linear bare(5, 3, random["c"], false);
@@ -92,7 +93,8 @@ BOOST_AUTO_TEST_CASE(NUM_11_shards_of_a_batch_get_the_masks_of_the_whole) {
     two.streams()[0]->set_draws(0);
     ShardScope scope(begin, &cut_digests);
     std::int64_t end = begin == 0 ? 4 : 10;
-    check_same_bits(expected.slice(0, begin, end), cut.forward(x.slice(0, begin, end)).value(), "rows from " + std::to_string(begin));
+    check_same_bits(expected.slice(0, begin, end), cut.forward(x.slice(0, begin, end)).value(),
+                    "rows from " + std::to_string(begin));
   }
   BOOST_TEST(whole_digests.at("drop") == cut_digests.at("drop"));
 }

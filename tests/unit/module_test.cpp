@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(XFER_1_and_5_a_round_trip_keeps_the_bits_and_makes_old_grap
   Random random(1);
   Mlp model({3, 4, 2}, Activation::relu, 0, random);
   std::vector<Tensor> before;
-  for (const NamedParameter& entry : model.parameters()) before.push_back(Tensor::from(entry.parameter->value().read<float>().span(), entry.parameter->value().shape()));
+  for (const NamedParameter& entry : model.parameters())
+    before.push_back(Tensor::from(entry.parameter->value().read<float>().span(), entry.parameter->value().shape()));
   Variable loss = model.forward(drawn({2, 3}, 1));
   model.to(reference_device);
   BOOST_TEST((model.parameters()[0].parameter->value().dtype() == Dtype::float64));
@@ -171,7 +172,8 @@ BOOST_AUTO_TEST_CASE(ORD_5_scope_paths_are_the_dotted_names_and_a_new_layer_leav
   std::vector<std::string> expected{"fc1.weight", "dropout1", "fc2.weight"};
   BOOST_TEST(streams == expected, boost::test_tools::per_element());
   for (std::size_t i = 0; i < 4; ++i)
-    check_same_bits(two.parameters()[i].parameter->value(), three.parameters()[i].parameter->value(), two.parameters()[i].name);
+    check_same_bits(two.parameters()[i].parameter->value(), three.parameters()[i].parameter->value(),
+                    two.parameters()[i].name);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -38,7 +38,8 @@ void sum(View<const float> x, int kept, bool lanes, View<float> y) {
       else if (one_run)
         y.data[i] = add_up([=](std::size_t k) { return row[static_cast<std::int64_t>(k) * stride]; });
       else
-        y.data[i] = add_up([=](std::size_t k) { return row[offset_of(x, kept, x.rank, static_cast<std::int64_t>(k))]; });
+        y.data[i] =
+            add_up([=](std::size_t k) { return row[offset_of(x, kept, x.rank, static_cast<std::int64_t>(k))]; });
     }
   });
 }
