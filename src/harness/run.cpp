@@ -80,8 +80,8 @@ class Run {
       : configuration_(configuration), data_(data), folder_(folder), training_(configuration, data) {}
 
   RunOutcome execute(bool resume, const std::string& command_line) {
-    RunWriter writer = open(resume, command_line);
     InterruptScope interrupts;
+    RunWriter writer = open(resume, command_line);
     start_ = last_segment_ = Clock::now();
     Progress progress(training_.total_steps(), training_.step());
     progress.say(headline());

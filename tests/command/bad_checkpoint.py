@@ -1,4 +1,4 @@
-"""Damaged and foreign checkpoints: each flipped bit and each cut is refused by name; a resume uses the last good one."""
+"""Damaged or foreign checkpoints: each flipped bit and each cut is refused by name; a resume uses the last good one."""
 
 import random
 import shutil

@@ -33,7 +33,18 @@ def flags():
 
 def errors_of(root, headers):
     """First error line of each header that does not compile as the only include of a source file."""
-    options = ["-std=c++20", "-fsyntax-only", "-DASSAY_ISA=baseline", "-I", root / "src", "-I", root, "-I", root / "tests", *flags()]
+    options = [
+        "-std=c++20",
+        "-fsyntax-only",
+        "-DASSAY_ISA=baseline",
+        "-I",
+        root / "src",
+        "-I",
+        root,
+        "-I",
+        root / "tests",
+        *flags(),
+    ]
 
     def compile_one(header):
         with tempfile.NamedTemporaryFile("w", suffix=".cpp") as source:

@@ -1,4 +1,4 @@
-"""Runs one file of unittest cases, writes their results as JUnit XML: run.py FILE.py RESULT.xml [unittest argument]…"""
+"""Runs one file of unittest cases and writes their results as JUnit XML: run.py FILE.py RESULT.xml [argument]…"""
 
 import importlib.util
 import sys
