@@ -2,6 +2,7 @@
 #include "autograd/matmul.hpp"
 
 #include "autograd/views.hpp"
+#include "device/cpu/isa.hpp"
 #include "numerics/order.hpp"
 #include "support/operation.hpp"
 
@@ -29,15 +30,46 @@ BOOST_AUTO_TEST_CASE(CHECK_1_matmul_matches_the_oracle_in_four_transpose_forms) 
                   {drawn({2, 0}, 1), drawn({0, 3}, 2)});
 }
 
-BOOST_AUTO_TEST_CASE(NUM_4_every_element_is_one_chain_in_blocks_of_512) {
-  Tensor a = drawn({3, 1100}, 1), b = drawn({1100, 70}, 2);
-  auto x = a.read<float>(), y = b.read<float>(), c = matmul(a, b).value().read<float>();
-  for (std::int64_t row = 0; row < 3; ++row)
-    for (std::int64_t column = 0; column < 70; ++column)
-      BOOST_TEST(c[row * 70 + column] ==
-                 numerics::chain_dot(
-                     0, 1100, [&](std::size_t k) { return x[row * 1100 + static_cast<std::int64_t>(k)]; },
-                     [&](std::size_t k) { return y[static_cast<std::int64_t>(k) * 70 + column]; }));
+BOOST_AUTO_TEST_CASE(NUM_2_and_4_every_build_gives_one_chain_in_blocks_of_512_an_element_whatever_the_strides) {
+  std::vector<std::pair<Isa, void (*)(View<const float>, View<const float>, View<float>)>> builds{
+      {Isa::baseline, kernels::baseline::matmul}};
+  if (isa() != Isa::baseline) builds.emplace_back(Isa::avx2, kernels::avx2::matmul);
+  if (isa() == Isa::avx512) builds.emplace_back(Isa::avx512, kernels::avx512::matmul);
+
+  struct Extents {
+    std::int64_t rows, columns, depth;
+  };
+  // Around the tiles (6 and 14 rows; 8, 16 and 32 columns), the blocks, and the sizes from which operands are packed.
+  std::vector<Extents> all{{1, 1, 1},    {3, 0, 5},      {0, 4, 5},      {5, 33, 0},
+                           {300, 9, 70}, {15, 200, 600}, {29, 2060, 40}, {240, 37, 1030}};
+  for (std::int64_t rows : {1, 5, 6, 7, 13, 14, 15, 29})
+    for (std::int64_t columns : {1, 7, 8, 15, 17, 31, 33, 47, 64, 65, 130})
+      all.push_back({rows, columns, 5 + columns % 3});
+
+  for (const Extents& e : all)
+    for (bool left_turned : {false, true})
+      for (bool right_turned : {false, true}) {
+        Tensor a = left_turned ? drawn({e.depth, e.rows}, 1).transpose(0, 1) : drawn({e.rows, e.depth}, 1);
+        Tensor b = right_turned ? drawn({e.columns, e.depth}, 2).transpose(0, 1) : drawn({e.depth, e.columns}, 2);
+        auto x = a.read<float>(), y = b.read<float>();
+        std::vector<float> chains(static_cast<std::size_t>(e.rows * e.columns));
+        for (std::size_t i = 0; i < chains.size(); ++i) {
+          std::int64_t row = static_cast<std::int64_t>(i) / e.columns,
+                       column = static_cast<std::int64_t>(i) % e.columns;
+          chains[i] = numerics::chain_dot(
+              0, static_cast<std::size_t>(e.depth),
+              [&](std::size_t k) { return x[row * e.depth + static_cast<std::int64_t>(k)]; },
+              [&](std::size_t k) { return y[static_cast<std::int64_t>(k) * e.columns + column]; });
+        }
+        Tensor expected = Tensor::from(chains, {e.rows, e.columns});
+        for (auto& [build, multiply] : builds) {
+          Tensor found = Tensor::full({e.rows, e.columns}, 777);
+          multiply(a.view<float>(), b.view<float>(), found.write_view<float>());
+          check_same_bits(expected, found,
+                          to_string(build) + ", " + to_string(a.shape()) + (left_turned ? " turned" : "") + " by " +
+                              to_string(b.shape()) + (right_turned ? " turned" : ""));
+        }
+      }
 }
 
 BOOST_AUTO_TEST_CASE(NUM_8_products_that_every_order_gives_exactly_equal_the_oracle) {

@@ -129,6 +129,20 @@ BOOST_AUTO_TEST_CASE(NUM_14_the_self_test_prints_one_digest_over_threads) {
   set_threads(1);
 }
 
+BOOST_AUTO_TEST_CASE(RES_10_after_the_second_step_a_training_asks_for_no_more_memory) {
+  Configuration configuration = small({"train.shards=2"});
+  Datasets data = load_datasets(configuration.data);
+  Training training(configuration, data);
+  while (training.step() < training.steps_per_epoch()) training.advance();  // its last batch has another size
+  MemoryCounters before = memory_counters();
+  while (training.step() < training.total_steps()) {
+    training.advance();
+    MemoryCounters now = memory_counters();
+    BOOST_TEST(now.requests == before.requests, "step " << training.step() << " asked the operating system");
+    BOOST_TEST(now.live_bytes == before.live_bytes, "step " << training.step() << " holds more than the one before");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(CMP_5_the_first_steps_follow_the_float64_reference) {
   Configuration configuration = small({"train.steps=10"}), oracle = small({"train.steps=10", "run.device=reference"});
   Datasets data = load_datasets(configuration.data);

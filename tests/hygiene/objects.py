@@ -1,0 +1,56 @@
+"""What the kernel objects of a release build may name: no libm function, and no symbol that builds could confuse."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from repository import ROOT
+
+BUILD = os.environ.get("BUILD")
+ISAS = ("baseline", "avx2", "avx512")
+# What an exact kernel may call: the thread pool, its scratch memory, and what compilers make of loops.
+MAY_CALL = {"memcpy", "memmove", "memset", "assay::detail::parallel", "assay::thread_scratch"}
+
+
+def symbols(path):
+    """(kind, demangled name) of every symbol of an object or archive, as nm letters them."""
+    text = subprocess.run(["nm", "-C", path], capture_output=True, text=True, check=True).stdout
+    return [match.groups() for match in re.finditer(r"^(?:[0-9a-f]{16}| {16}) (\w) (.*)$", text, re.MULTILINE)]
+
+
+def strange_symbols(path, isa):
+    """Calls out of the kernels that nobody allowed, and weak definitions outside of the build's own namespace.
+
+    The linker keeps one copy of a weak symbol: were it the AVX-512 one, the baseline build would run its instructions.
+    """
+    found = []
+    for kind, name in symbols(path):
+        base = re.split(r"[(@<]", name)[0]
+        if kind == "U" and base not in MAY_CALL and f"::{isa}::" not in name and not name.startswith("_GLOBAL_OFFSET"):
+            found.append(f"calls {name}")
+        if kind in "WVu" and f"::{isa}::" not in name:
+            found.append(f"defines {name}")
+    return found
+
+
+@unittest.skipUnless(BUILD, "needs the built library: run by meson test")
+class Objects(unittest.TestCase):
+    def test_NUM_13_kernels_call_no_libm_and_define_nothing_outside_of_their_namespace(self):
+        for isa in ISAS:
+            self.assertEqual(strange_symbols(Path(BUILD) / f"src/kernels/libkernels_{isa}.a", isa), [], isa)
+
+    def test_it_finds_a_planted_libm_call_and_a_planted_weak_symbol(self):
+        source = "#include <cmath>\ninline float twice(float x) { return 2 * x; }\nfloat (*weak)(float) = twice;\n"
+        source += "float call(float x) { return std::exp(x); }\n"
+        with tempfile.TemporaryDirectory() as folder:
+            planted = Path(folder) / "planted.o"
+            command = ["g++", "-O2", "-c", "-x", "c++", "-", "-o", planted]
+            subprocess.run(command, input=source, text=True, check=True)
+            self.assertEqual(strange_symbols(planted, "avx2"), ["defines twice(float)", "calls expf"])
+
+
+if __name__ == "__main__":
+    unittest.main()
