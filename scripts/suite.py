@@ -42,7 +42,7 @@ OTHERS = [
     Configuration("debug", ["--buildtype=debug"], timeout_multiplier=10),
     Configuration(
         "address",
-        ["--buildtype=debugoptimized", "-Db_sanitize=address,undefined"],
+        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=address,undefined"],
         timeout_multiplier=10,
         environment={
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -51,7 +51,7 @@ OTHERS = [
     ),
     Configuration(
         "thread",
-        ["--buildtype=debugoptimized", "-Db_sanitize=thread"],
+        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=thread"],
         timeout_multiplier=20,
         prefix=["setarch", "-R"],  # the run time of GCC 12 gives up on kernels that randomise 32 bits of an address
         environment={"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
