@@ -6,6 +6,7 @@
 
 namespace assay::kernels {
 
+/// c is row-major.
 ASSAY_CPU_KERNEL(void matmul(View<const float> a, View<const float> b, View<float> c))
 
 /// c = a·b with a [M, K] and b [K, N], each sum in chain order (N2). Either may be any view, so the four transpose

@@ -43,7 +43,8 @@ class BadFolder(CommandTest):
     def test_FILE_2_a_limit_on_the_size_of_files_is_reported_and_leaves_nothing_half_written(self):
         self.trained(out=self.folder / "usual")
         sizes = sorted(path.stat().st_size for path in (self.folder / "usual").rglob("*.h5"))
-        for limit in (0, 100, 512, sizes[0] - 1, sizes[-1] - 1):
+        # From 1: the thread sanitizer writes a file of its own when a program starts, and dies of a limit of 0.
+        for limit in (1, 100, 512, sizes[0] - 1, sizes[-1] - 1):
             out = self.folder / f"limited-{limit}"
             with self.subTest(limit=limit):
                 done = self.train(out=out, file_size=limit)

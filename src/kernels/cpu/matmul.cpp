@@ -68,25 +68,28 @@ ASSAY_INLINE void tile(std::int64_t depth, Left left, Right right, Target c, boo
     }
 }
 
+// As many tiles of R rows as there are, from the top; what is left is the next one's.
+template <int R, int V>
+ASSAY_INLINE void tiles(std::int64_t& rows, std::int64_t depth, Left& left, Right right, Target& c, bool first,
+                        Mask mask, bool whole) {
+  for (; rows >= R; rows -= R, left.data += R * left.step, c.data += R * c.step)
+    tile<R, V>(depth, left, right, c, first, mask, whole);
+}
+
 // All rows of one strip of at most V vectors of columns.
 template <int V>
 void strip(std::int64_t rows, std::int64_t depth, Left left, Right right, Target c, bool first, std::int64_t columns) {
-  constexpr int R = V <= 2 ? tile_rows : V == 3 ? (vector_registers == 32 ? 8 : 4) : (vector_registers == 32 ? 6 : 3);
+  constexpr bool many = vector_registers == 32;
+  constexpr int R = V <= 2 ? tile_rows : V == 3 ? (many ? 8 : 4) : (many ? 6 : 3);
   const Mask mask = first_lanes(columns - (V - 1) * vector_width);
-  const bool whole = columns == V * vector_width;
-  auto next = [&](int count) {
-    left.data += count * left.step;
-    c.data += count * c.step;
-    rows -= count;
-  };
-  if (whole) {
-    for (; rows >= R; next(R)) tile<R, V>(depth, left, right, c, first, mask, true);
-    for (; rows >= 4; next(4)) tile<4, V>(depth, left, right, c, first, mask, true);
-    for (; rows >= 1; next(1)) tile<1, V>(depth, left, right, c, first, mask, true);
+  if (columns == V * vector_width) {
+    tiles<R, V>(rows, depth, left, right, c, first, mask, true);
+    tiles<4, V>(rows, depth, left, right, c, first, mask, true);
+    tiles<1, V>(rows, depth, left, right, c, first, mask, true);
   } else {
-    for (; rows >= R; next(R)) tile<R, V>(depth, left, right, c, first, mask, false);
-    for (; rows >= 4; next(4)) tile<4, V>(depth, left, right, c, first, mask, false);
-    for (; rows >= 1; next(1)) tile<1, V>(depth, left, right, c, first, mask, false);
+    tiles<R, V>(rows, depth, left, right, c, first, mask, false);
+    tiles<4, V>(rows, depth, left, right, c, first, mask, false);
+    tiles<1, V>(rows, depth, left, right, c, first, mask, false);
   }
 }
 
