@@ -1,8 +1,6 @@
 // Device names and descriptions.
 #include "device/device.hpp"
 
-#include <fstream>
-
 #include "base/error.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/cpu/thread_pool.hpp"
