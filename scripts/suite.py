@@ -95,7 +95,7 @@ def read_junit(path, configuration):
     return totals
 
 
-def build(stages, configuration, strict):
+def configure(stages, configuration, strict):
     folder = configuration.folder
     cache = ["ccache"] if shutil.which("ccache") else []
     compilers = {
@@ -109,7 +109,11 @@ def build(stages, configuration, strict):
         ["meson", "setup", *(["--reconfigure"] if configured else []), folder, ROOT, *options],
         env={**os.environ, **compilers},
     )
-    stages.run(f"{configuration.name}: build", ["ninja", "-C", folder])
+
+
+def build(stages, configuration, strict):
+    configure(stages, configuration, strict)
+    stages.run(f"{configuration.name}: build", ["ninja", "-C", configuration.folder])
 
 
 def test(stages, configuration, slow):
