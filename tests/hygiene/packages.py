@@ -51,8 +51,8 @@ class Packages(unittest.TestCase):
         return self.run_script("-c", script, answer=answer)
 
     def test_no_install_lists_number_and_size_and_exits_with_2(self):
-        for script in ("scripts/quickstart", "scripts/test"):
-            done = self.run_script(script, "--no-install")
+        for script in (["scripts/quickstart"], ["scripts/test"], ["scripts/benchmark", "gemm"]):
+            done = self.run_script(*script, "--no-install")
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertRegex(done.stdout, r"\d+ of the \d+ Debian packages needed here are missing:")
             self.assertIn("libhdf5-dev", done.stdout)
