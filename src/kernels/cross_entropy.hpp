@@ -8,11 +8,11 @@
 namespace assay::kernels {
 
 /// Logits, row losses and gradient are contiguous, and labels are in range; scale is one number.
-ASSAY_CPU_KERNEL(void cross_entropy(View<const float> logits, View<const std::int32_t> labels, double smoothing,
-                                    std::int32_t ignored, View<float> rows))
-ASSAY_CPU_KERNEL(void cross_entropy_gradient(View<const float> logits, View<const std::int32_t> labels,
-                                             double smoothing, std::int32_t ignored, View<const float> scale,
-                                             View<float> gradient))
+ASSAY_CPU_FAST_KERNEL(void cross_entropy(View<const float> logits, View<const std::int32_t> labels, double smoothing,
+                                         std::int32_t ignored, View<float> rows))
+ASSAY_CPU_FAST_KERNEL(void cross_entropy_gradient(View<const float> logits, View<const std::int32_t> labels,
+                                                  double smoothing, std::int32_t ignored, View<const float> scale,
+                                                  View<float> gradient))
 
 /// Refuses anything but logits [B, C], C > 0, with labels [B], int32, each in [0, C) or `ignored`. Errors: LAYER-3,
 /// GRAPH-13, ACC-4 for labels of another type.

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "device/cpu/isa.hpp"
+#include "device/profile.hpp"
 #include "reference/array.hpp"
 #include "tensor/tensor.hpp"
 
@@ -20,20 +21,48 @@
   __VA_ARGS__;                \
   }
 
-/// A callable that runs the kernel of that name in the build for this processor.
-#define ASSAY_CPU(kernel)                     \
-  [](const auto&... operands) {               \
-    switch (isa()) {                          \
-      case Isa::avx512:                       \
-        return avx512::kernel(operands...);   \
-      case Isa::avx2:                         \
-        return avx2::kernel(operands...);     \
-      default:                                \
-        return baseline::kernel(operands...); \
-    }                                         \
+/// The same for a kernel of `fast_ops` in meson.build: the profile fast has three more builds of it.
+#define ASSAY_CPU_FAST_KERNEL(...) \
+  ASSAY_CPU_KERNEL(__VA_ARGS__)    \
+  namespace fast_baseline {        \
+  __VA_ARGS__;                     \
+  }                                \
+  namespace fast_avx2 {            \
+  __VA_ARGS__;                     \
+  }                                \
+  namespace fast_avx512 {          \
+  __VA_ARGS__;                     \
+  }
+
+/// A callable that runs the kernel of that name in the build for this processor and the profile.
+#define ASSAY_CPU(kernel)                                                                 \
+  [](const auto&... operands) {                                                           \
+    const bool fast = profile() == Profile::fast;                                         \
+    switch (isa()) {                                                                      \
+      case Isa::avx512:                                                                   \
+        return fast ? fast_avx512::kernel(operands...) : avx512::kernel(operands...);     \
+      case Isa::avx2:                                                                     \
+        return fast ? fast_avx2::kernel(operands...) : avx2::kernel(operands...);         \
+      default:                                                                            \
+        return fast ? fast_baseline::kernel(operands...) : baseline::kernel(operands...); \
+    }                                                                                     \
   }
 
 namespace assay::kernels {
+
+// Where the profile fast has no kernel of its own, its name finds the exact one.
+namespace baseline {}
+namespace avx2 {}
+namespace avx512 {}
+namespace fast_baseline {
+using namespace baseline;
+}
+namespace fast_avx2 {
+using namespace avx2;
+}
+namespace fast_avx512 {
+using namespace avx512;
+}
 
 /// Marks a tensor operand whose elements are int32 (labels) or uint8 (masks), not real numbers.
 struct Labels {

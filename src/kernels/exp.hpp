@@ -6,7 +6,7 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(void exp(View<const float> x, View<float> y))
+ASSAY_CPU_FAST_KERNEL(void exp(View<const float> x, View<float> y))
 
 /// eˣ, correctly rounded.
 inline Tensor exp(const Tensor& x) {

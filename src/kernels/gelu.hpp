@@ -6,8 +6,8 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(void gelu(View<const float> x, View<float> y))
-ASSAY_CPU_KERNEL(void gelu_gradient(View<const float> x, View<const float> upstream, View<float> gradient))
+ASSAY_CPU_FAST_KERNEL(void gelu(View<const float> x, View<float> y))
+ASSAY_CPU_FAST_KERNEL(void gelu_gradient(View<const float> x, View<const float> upstream, View<float> gradient))
 
 /// (0.5·x)·(1 + erf(x·0x1.6a09e6p-1)).
 inline Tensor gelu(const Tensor& x) {

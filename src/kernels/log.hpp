@@ -6,7 +6,7 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(void log(View<const float> x, View<float> y))
+ASSAY_CPU_FAST_KERNEL(void log(View<const float> x, View<float> y))
 
 /// log x, correctly rounded.
 inline Tensor log(const Tensor& x) {

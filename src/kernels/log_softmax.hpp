@@ -8,8 +8,8 @@
 namespace assay::kernels {
 
 /// Every operand is contiguous.
-ASSAY_CPU_KERNEL(void log_softmax(View<const float> x, View<float> y))
-ASSAY_CPU_KERNEL(void log_softmax_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
+ASSAY_CPU_FAST_KERNEL(void log_softmax(View<const float> x, View<float> y))
+ASSAY_CPU_FAST_KERNEL(void log_softmax_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
 
 /// y = (x − m) − log(lane(exp(x − m))) in each row, m its maximum. Errors: ACC-4 for a scalar.
 inline Tensor log_softmax(const Tensor& x) {

@@ -7,7 +7,7 @@
 namespace assay::kernels {
 
 /// c is row-major.
-ASSAY_CPU_KERNEL(void matmul(View<const float> a, View<const float> b, View<float> c))
+ASSAY_CPU_FAST_KERNEL(void matmul(View<const float> a, View<const float> b, View<float> c))
 
 /// c = a·b with a [M, K] and b [K, N], each sum in chain order (N2). Either may be any view, so the four transpose
 /// forms are views too. Errors: ACC-4 unless both are matrices with one K, GRAPH-13.

@@ -6,8 +6,8 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(void sigmoid(View<const float> x, View<float> y))
-ASSAY_CPU_KERNEL(void sigmoid_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
+ASSAY_CPU_FAST_KERNEL(void sigmoid(View<const float> x, View<float> y))
+ASSAY_CPU_FAST_KERNEL(void sigmoid_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
 
 /// 1 ÷ (1 + e⁻ˣ).
 inline Tensor sigmoid(const Tensor& x) {

@@ -8,8 +8,8 @@
 namespace assay::kernels {
 
 /// Every operand is contiguous.
-ASSAY_CPU_KERNEL(void softmax(View<const float> x, View<float> y))
-ASSAY_CPU_KERNEL(void softmax_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
+ASSAY_CPU_FAST_KERNEL(void softmax(View<const float> x, View<float> y))
+ASSAY_CPU_FAST_KERNEL(void softmax_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
 
 /// y = exp(x − m) ÷ lane(exp(x − m)) in each row, m its maximum. Errors: ACC-4 for a scalar.
 inline Tensor softmax(const Tensor& x) {

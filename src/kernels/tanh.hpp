@@ -6,8 +6,8 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(void tanh(View<const float> x, View<float> y))
-ASSAY_CPU_KERNEL(void tanh_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
+ASSAY_CPU_FAST_KERNEL(void tanh(View<const float> x, View<float> y))
+ASSAY_CPU_FAST_KERNEL(void tanh_gradient(View<const float> y, View<const float> upstream, View<float> gradient))
 
 /// tanh x.
 inline Tensor tanh(const Tensor& x) {

@@ -1,6 +1,10 @@
 // Error function in binary32, correctly rounded (N4).
 #pragma once
 
+#ifdef ASSAY_FAST
+#include "numerics/libm.hpp"
+#else
+
 #include <bit>
 #include <cstdint>
 
@@ -39,3 +43,5 @@ ASSAY_INLINE float erf(float x) {
 
 }  // namespace ASSAY_ISA
 }  // namespace assay::numerics
+
+#endif

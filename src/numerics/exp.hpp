@@ -1,6 +1,10 @@
 // exp in binary32, correctly rounded, and the binary64 exp behind it (N4).
 #pragma once
 
+#ifdef ASSAY_FAST
+#include "numerics/libm.hpp"
+#else
+
 #include <bit>
 #include <cstdint>
 
@@ -37,3 +41,5 @@ ASSAY_INLINE float exp(float x) {
 
 }  // namespace ASSAY_ISA
 }  // namespace assay::numerics
+
+#endif

@@ -1,8 +1,9 @@
 // The name of the instruction set that this translation unit is compiled for, and how element functions are inlined.
 #pragma once
 
-// Kernels are compiled once per instruction set with -DASSAY_ISA=baseline, avx2 or avx512. Everything inline that they
-// use stands in an inline namespace of that name, so that the linker can never take one build's copy for another's.
+// Kernels are compiled once per instruction set with -DASSAY_ISA=baseline, avx2 or avx512, and some once more for the
+// profile fast with -DASSAY_FAST -DASSAY_ISA=fast_baseline …. Everything inline that they use stands in an inline
+// namespace of that name, so that the linker can never take one build's copy for another's.
 #ifndef ASSAY_ISA
 #define ASSAY_ISA baseline
 #endif

@@ -1,6 +1,10 @@
 // Natural logarithm in binary32, correctly rounded (N4).
 #pragma once
 
+#ifdef ASSAY_FAST
+#include "numerics/libm.hpp"
+#else
+
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -49,3 +53,5 @@ ASSAY_INLINE float log(float x) {
 
 }  // namespace ASSAY_ISA
 }  // namespace assay::numerics
+
+#endif

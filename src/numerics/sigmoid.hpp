@@ -1,6 +1,10 @@
 // Logistic sigmoid in binary32, correctly rounded (N4).
 #pragma once
 
+#ifdef ASSAY_FAST
+#include "numerics/libm.hpp"
+#else
+
 #include "numerics/arithmetic.hpp"
 #include "numerics/exp.hpp"
 #include "numerics/isa.hpp"
@@ -32,3 +36,5 @@ ASSAY_INLINE float sigmoid(float x) {
 
 }  // namespace ASSAY_ISA
 }  // namespace assay::numerics
+
+#endif

@@ -1,6 +1,10 @@
 // Hyperbolic tangent in binary32, correctly rounded (N4).
 #pragma once
 
+#ifdef ASSAY_FAST
+#include "numerics/libm.hpp"
+#else
+
 #include <bit>
 #include <cstdint>
 
@@ -34,3 +38,5 @@ ASSAY_INLINE float tanh(float x) {
 
 }  // namespace ASSAY_ISA
 }  // namespace assay::numerics
+
+#endif

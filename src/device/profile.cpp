@@ -1,0 +1,27 @@
+// The profile of the process.
+#include "device/profile.hpp"
+
+#include <atomic>
+
+#include "base/error.hpp"
+
+namespace assay {
+namespace {
+
+std::atomic<Profile> chosen = Profile::exact;
+
+}  // namespace
+
+Profile profile() { return chosen.load(std::memory_order_relaxed); }
+
+void set_profile(Profile profile) { chosen.store(profile, std::memory_order_relaxed); }
+
+std::string to_string(Profile profile) { return profile == Profile::exact ? "exact" : "fast"; }
+
+Profile parse_profile(const std::string& name) {
+  for (Profile profile : {Profile::exact, Profile::fast})
+    if (name == to_string(profile)) return profile;
+  throw Error("RUN-1", "choosing a profile", "exact or fast", "\"" + name + "\"");
+}
+
+}  // namespace assay

@@ -1,0 +1,53 @@
+// Matrix product of the profile fast: Eigen's, in an order of summation that Eigen chooses.
+#include "kernels/matmul.hpp"
+
+#include "device/cpu/thread_pool.hpp"
+
+// Eigen's functions are inline, so the linker would keep one build's copy for all: each build has an Eigen of its own.
+#define ASSAY_JOINED(name, isa) name##_##isa
+#define ASSAY_RENAMED(name, isa) ASSAY_JOINED(name, isa)
+#define Eigen ASSAY_RENAMED(Eigen, ASSAY_ISA)
+#define EIGEN_DONT_PARALLELIZE
+#define EIGEN_NO_DEBUG
+#define EIGEN_NO_IO
+#include <Eigen/Core>
+
+namespace assay::kernels::ASSAY_ISA {
+namespace {
+
+using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using ColumnMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+template <class Order>
+using Operand = Eigen::Map<const Order, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+constexpr std::int64_t grain = 32;  // rows of c for one thread at least: each packs the right operand again
+
+// Calls use(…) with x as a matrix whose unit stride Eigen knows; only a view without one is copied.
+template <class Use>
+void with_operand(View<const float> x, Use use) {
+  std::int64_t rows = x.extent[0], columns = x.extent[1];
+  if (columns <= 1 || x.stride[1] == 1)
+    return use(Operand<RowMajor>(x.data, rows, columns, Eigen::OuterStride<>(x.stride[0])));
+  if (rows <= 1 || x.stride[0] == 1)
+    return use(Operand<ColumnMajor>(x.data, rows, columns, Eigen::OuterStride<>(x.stride[1])));
+  using Strides = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
+  RowMajor copy =
+      Eigen::Map<const RowMajor, Eigen::Unaligned, Strides>(x.data, rows, columns, Strides(x.stride[0], x.stride[1]));
+  use(Operand<RowMajor>(copy.data(), rows, columns, Eigen::OuterStride<>(columns)));
+}
+
+}  // namespace
+
+void matmul(View<const float> a, View<const float> b, View<float> c) {
+  using Result = Eigen::Map<RowMajor, Eigen::Unaligned, Eigen::OuterStride<>>;
+  Result result(c.data, c.extent[0], c.extent[1], Eigen::OuterStride<>(c.stride[0]));
+  with_operand(a, [&](const auto& left) {
+    with_operand(b, [&](const auto& right) {
+      parallel_for(c.extent[0], grain, [&](std::int64_t begin, std::int64_t end) {
+        result.middleRows(begin, end - begin).noalias() = left.middleRows(begin, end - begin) * right;
+      });
+    });
+  });
+}
+
+}  // namespace assay::kernels::ASSAY_ISA
