@@ -15,7 +15,7 @@ Comparison::Side side_of(const std::string& folder, const RunData& run) {
     const auto entry = run.description.provenance.find(name);
     return entry == run.description.provenance.end() ? std::string() : entry->second;
   };
-  return {folder, run.status, provenance("device"), provenance("threads"), run.last_step};
+  return {folder, run.status, provenance("device"), provenance("threads"), provenance("numerics"), run.last_step};
 }
 
 /// Keeps the earlier one; of two at the same step the one found before.

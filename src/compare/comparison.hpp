@@ -43,7 +43,7 @@ struct Metric {
 
 struct Comparison {
   struct Side {
-    std::string folder, status, device, threads;
+    std::string folder, status, device, threads, numerics;
     std::uint64_t last_step = 0;
   };
   Side a, b;

@@ -46,9 +46,12 @@ std::string table(const std::vector<std::vector<std::string>>& rows, bool number
   return text;
 }
 
+bool is_fast(const Comparison::Side& side) { return side.numerics == "fast"; }
+
 std::vector<std::string> side_row(const std::string& letter, const Comparison::Side& side) {
   std::string where = side.device;
   if (!side.threads.empty()) where += ", " + side.threads + (side.threads == "1" ? " thread" : " threads");
+  if (is_fast(side)) where += ", numerics fast";
   return {letter, side.folder, side.status, count(side.last_step, "step"), where};
 }
 
@@ -101,6 +104,9 @@ std::vector<std::vector<std::string>> fact_rows(const Comparison& comparison) {
   }
   if (comparison.other_element_type && comparison.policy.kind == Policy::Kind::bitwise)
     rows.push_back({"note", "one run computed in float32, the other in float64: compare them with close:RTOL,ATOL"});
+  if (is_fast(comparison.a) != is_fast(comparison.b))
+    rows.push_back({"note", std::string(is_fast(comparison.a) ? "A" : "B") +
+                                " computed under numerics fast, the other under exact: their bits may differ"});
   return rows;
 }
 

@@ -259,6 +259,21 @@ BOOST_AUTO_TEST_CASE(CMP_5_a_float64_run_is_close_to_a_float32_run_and_never_the
   BOOST_TEST(compare_with(folder, script, "ulp:0").holds, "rounded once to float32 they are equal");
 }
 
+BOOST_AUTO_TEST_CASE(CMP_4_the_profile_is_no_reason_to_refuse_and_is_named_where_the_runs_have_two) {
+  Folder folder;
+  Script script = at_step(2, [](StepRow& row) { ++row.gradients[1]; });
+  script.resolved["run.numerics"] = script.provenance["numerics"] = "fast";
+  const Comparison comparison = compare_with(folder, script);
+  check_first(comparison, 2, "gradients", "fc1.bias");
+  const std::string text = verdict_text(comparison);
+  for (const char* piece : {"cpu, 1 thread, numerics fast", "B computed under numerics fast, the other under exact"})
+    BOOST_TEST(text.find(piece) != std::string::npos, text);
+  write_run(folder / "also fast", script);
+  write_run(folder / "fast", script);
+  const std::string both = verdict_text(compare_runs(folder / "fast", folder / "also fast", parse_policy("bitwise")));
+  BOOST_TEST(both.find("note") == std::string::npos, both);
+}
+
 BOOST_AUTO_TEST_CASE(CMP_5_without_tensor_digests_losses_samples_and_checkpoints_decide) {
   Folder folder;
   Script script;
