@@ -15,6 +15,8 @@ void print(const RunOutcome& outcome) {
   if (outcome.status == "complete")
     std::cout << "  test accuracy  " << outcome.test_accuracy << "\n  test loss      " << outcome.test_loss
               << "\n  parameters     SHA-256 " << outcome.parameters_digest << "\n";
+  if (outcome.numerics != "exact")
+    std::cout << "  numerics       " << outcome.numerics << ": other bits than exact, and not everywhere the same\n";
 }
 
 int execute(const RunRequest& request) {
@@ -40,8 +42,9 @@ void add_run(CLI::App& app, Action& action) {
       ->required()
       ->type_name("EXPERIMENT.toml|RUN");
   command.add_option("--device", options->device, "Where to compute; assay devices lists them (sets run.device)");
-  command.add_option("--numerics", options->numerics, "exact: the same bits everywhere (sets run.numerics)");
-  command.add_option("--threads", options->threads, "Threads, which never change a bit (sets run.threads)");
+  command.add_option("--numerics", options->numerics,
+                     "exact: the same bits everywhere; fast: Eigen and libm, no bits promised (sets run.numerics)");
+  command.add_option("--threads", options->threads, "Threads, which never change a bit under exact (sets run.threads)");
   command.add_option("--set", options->settings, "A key of the configuration; the last one of a key wins")
       ->type_name("KEY=VALUE")
       ->expected(1)

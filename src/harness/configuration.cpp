@@ -164,6 +164,8 @@ class Reader {
     if (c.model.layers.size() < 2) refuse("model.layers", "at least two widths", std::to_string(c.model.layers.size()));
     if (c.optimiser.nesterov && c.optimiser.momentum == 0)
       refuse("optimiser.nesterov", "optimiser.momentum above 0 with it", "0");
+    if (c.run.numerics == "fast" && c.run.device == "reference")
+      refuse("run.numerics", "exact on the device reference, which has one numerics only", "fast");
   }
 
  private:

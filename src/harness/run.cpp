@@ -121,13 +121,15 @@ class Run {
     return {configuration_.text, configuration_.overrides, resolved_json(configuration_)};
   }
 
+  bool is_exact() const { return configuration_.run.numerics == "exact"; }
+
   std::string checkpoints() const { return folder_ + "/checkpoints"; }
 
   std::string headline() const {
     return configuration_.experiment.name + ": " + std::to_string(training_.parameter_count()) + " parameters, " +
            std::to_string(data_.train.count) + " samples, " + std::to_string(training_.total_steps()) + " steps on " +
            configuration_.run.device + " (" + std::to_string(threads()) + (threads() == 1 ? " thread" : " threads") +
-           "), into " + folder_;
+           (is_exact() ? "" : ", numerics " + configuration_.run.numerics) + "), into " + folder_;
   }
 
   std::string advance(RunWriter& writer) {
@@ -245,6 +247,7 @@ RunOutcome run_experiment(const RunRequest& request) {
 
   Datasets data = load_datasets(configuration.data);
   RunOutcome outcome = Run(configuration, data, folder).execute(request.resume, request.command_line);
+  outcome.numerics = configuration.run.numerics;
   if (from_folder && folder != request.source) outcome.repeats = request.source;
   return outcome;
 }

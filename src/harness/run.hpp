@@ -23,6 +23,7 @@ struct RunOutcome {
   double test_loss = 0, test_accuracy = 0;  ///< when complete
   std::string parameters_digest = {};
   std::optional<std::string> repeats = {};  ///< of a repeated run: the folder that it repeats
+  std::string numerics = {};                ///< "exact" or "fast"
 };
 
 /// Trains as the configuration says and writes the run folder as reference/formats/run.md describes it, with progress

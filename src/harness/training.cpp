@@ -64,6 +64,7 @@ Training::Training(const Configuration& configuration, const Datasets& data)
     : configuration_(configuration),
       data_(data),
       device_(parse_device(configuration.run.device)),
+      profile_(parse_profile(configuration.run.numerics)),
       random_(static_cast<std::uint64_t>(configuration.experiment.seed)),
       model_((check_layers_fit_data(configuration, data.train), configuration.model.layers),
              parse_activation(configuration.model.activation), configuration.model.dropout, random_),
@@ -103,6 +104,7 @@ Variable Training::loss_of(const Variable& logits, std::span<const std::int32_t>
 }
 
 StepRow Training::advance() {
+  ProfileScope profile(profile_);
   std::uint64_t next = step_ + 1;
   std::span<const std::int64_t> ids = sampler_.batch(static_cast<std::int64_t>(next));
   Batch batch = gather(data_.train, ids);
@@ -167,6 +169,7 @@ StepRow Training::advance() {
 }
 
 Evaluation Training::evaluate(const Dataset& set) const {
+  ProfileScope profile(profile_);
   EvalScope evaluation;
   NoGradScope no_gradient;
   Evaluation result;

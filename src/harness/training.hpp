@@ -9,6 +9,7 @@
 #include "checkpoint/run_table.hpp"
 #include "data/datasets.hpp"
 #include "data/sampler.hpp"
+#include "device/profile.hpp"
 #include "harness/configuration.hpp"
 #include "models/mlp.hpp"
 #include "optim/optimiser.hpp"
@@ -20,8 +21,9 @@ struct Evaluation {
   double loss = 0, accuracy = 0;
 };
 
-/// What a configuration describes, ready to train. Its state after a step is a function of the configuration, the data
-/// and the number of the step; `checkpoint` holds all of it and `restore` brings it back (FILE-1).
+/// What a configuration describes, its profile included, ready to train. Its state after a step is a function of the
+/// configuration, the data and the number of the step; `checkpoint` holds all of it and `restore` brings it back
+/// (FILE-1).
 ///
 ///     Training training(configuration, data);
 ///     while (training.step() < training.total_steps()) StepRow row = training.advance();
@@ -59,6 +61,7 @@ class Training {
   Configuration configuration_;
   const Datasets& data_;
   Device device_;
+  Profile profile_;
   Random random_;
   Mlp model_;
   ParameterList parameters_;

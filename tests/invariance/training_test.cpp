@@ -2,6 +2,7 @@
 #include "harness/training.hpp"
 
 #include "device/cpu/thread_pool.hpp"
+#include "device/profile.hpp"
 #include "harness/selftest.hpp"
 #include "support/tensors.hpp"
 
@@ -141,6 +142,31 @@ BOOST_AUTO_TEST_CASE(RES_10_after_the_second_step_a_training_asks_for_no_more_me
     BOOST_TEST(now.requests == before.requests, "step " << training.step() << " asked the operating system");
     BOOST_TEST(now.live_bytes == before.live_bytes, "step " << training.step() << " holds more than the one before");
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_fast_training_is_near_the_exact_one_and_leaves_the_process_exact) {
+  std::vector<std::string> options{"train.steps=10", "model.activation=sigmoid"}, with_fast = options;
+  with_fast.push_back("run.numerics=fast");
+  auto exact = rows_of(small(options)), fast = rows_of(small(with_fast));
+  BOOST_TEST(to_string(profile()) == "exact");
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    BOOST_TEST(exact[i].ids_digest == fast[i].ids_digest);
+    BOOST_TEST(exact[i].masks == fast[i].masks);
+    double difference = exact[i].loss > fast[i].loss ? exact[i].loss - fast[i].loss : fast[i].loss - exact[i].loss;
+    BOOST_TEST(difference <= 1e-5 * exact[i].loss, "step " << i + 1 << ": " << exact[i].loss << ", " << fast[i].loss);
+  }
+  BOOST_TEST(exact.back().parameters != fast.back().parameters);
+  check_same(exact, rows_of(small(options)), "exact after fast");
+}
+
+BOOST_AUTO_TEST_CASE(a_fast_step_that_fails_leaves_the_process_exact) {
+  Configuration configuration = small({"run.numerics=fast", "optimiser.kind=sgd", "optimiser.learning_rate=1e30"});
+  Datasets data = load_datasets(configuration.data);
+  Training training(configuration, data);
+  BOOST_CHECK_THROW(while (training.step() < training.total_steps()) training.advance(), Error);
+  BOOST_TEST(to_string(profile()) == "exact");
+  training.evaluate(data.validation);
+  BOOST_TEST(to_string(profile()) == "exact");
 }
 
 BOOST_AUTO_TEST_CASE(CMP_5_the_first_steps_follow_the_float64_reference) {

@@ -153,7 +153,10 @@ BOOST_AUTO_TEST_CASE(RUN_1_a_wrong_type_or_range_is_refused_with_its_place_expec
   BOOST_TEST(
       refused("data.digests.x = 'A'") ==
       at + "6: data.digests: expected a table of SHA-256 digests (64 lower-case digits), found the table x = 'A'");
-  BOOST_TEST(refused("run.numerics = 'fast'") == at + "16: run.numerics: expected \"exact\", found the string 'fast'");
+  BOOST_TEST(refused("run.numerics = 'quick'") ==
+             at + "16: run.numerics: expected one of exact, fast, found the string 'quick'");
+  BOOST_TEST(refused("run.numerics = 'fast'", {"run.device=reference"}) ==
+             at + "16: run.numerics: expected exact on the device reference, which has one numerics only, found fast");
   BOOST_TEST(refused("experiment.name = 1979-05-27") ==
              at + "19: experiment.name: expected a string, found 1979-05-27");
   BOOST_TEST(
