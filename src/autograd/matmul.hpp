@@ -3,19 +3,24 @@
 
 #include "autograd/variable.hpp"
 #include "kernels/matmul.hpp"
+#include "kernels/sum.hpp"
 
 namespace assay {
 
-/// c = a·b with a [M, K] and b [K, N], each element one chain over K (N2). Operands may be any views, a transposed one
-/// included. Gradients: upstream·bᵀ and aᵀ·upstream. Errors: ACC-4 for shapes that do not match, GRAPH-13.
+/// c = a·b with a […, M, K] and b […, K, N], each element one chain over K (N2); the axes before the last two broadcast
+/// by NumPy's rules. Operands may be any views, a transposed one included. Gradients: upstream·bᵀ and aᵀ·upstream,
+/// summed back to the operand's shape. Errors: ACC-4 for shapes that do not match, GRAPH-11 for axes that do not
+/// broadcast, GRAPH-13.
 ///
-///     matmul(x, transpose(weight, 0, 1));  // x [B, in], weight [out, in]
+///     matmul(queries, transpose(keys, -2, -1));  // [B, T, D] and [B, S, D] → [B, T, S]
 inline Variable matmul(const Variable& a, const Variable& b) {
-  return custom_gradient("matmul", kernels::matmul(a.value(), b.value()), {a, b},
-                         [a = a.value(), b = b.value()](const Tensor& upstream, const std::vector<bool>& needed) {
-                           return std::vector{needed[0] ? kernels::matmul(upstream, b.transpose(0, 1)) : Tensor(),
-                                              needed[1] ? kernels::matmul(a.transpose(0, 1), upstream) : Tensor()};
-                         });
+  return custom_gradient(
+      "matmul", kernels::matmul(a.value(), b.value()), {a, b},
+      [a = a.value(), b = b.value()](const Tensor& upstream, const std::vector<bool>& needed) {
+        return std::vector{
+            needed[0] ? kernels::sum_to(kernels::matmul(upstream, b.transpose(-2, -1)), a.shape()) : Tensor(),
+            needed[1] ? kernels::sum_to(kernels::matmul(a.transpose(-2, -1), upstream), b.shape()) : Tensor()};
+      });
 }
 
 }  // namespace assay

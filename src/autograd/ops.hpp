@@ -7,6 +7,7 @@
 #include "autograd/dropout.hpp"
 #include "autograd/exp.hpp"
 #include "autograd/gelu.hpp"
+#include "autograd/linear.hpp"
 #include "autograd/log.hpp"
 #include "autograd/log_softmax.hpp"
 #include "autograd/matmul.hpp"

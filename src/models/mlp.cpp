@@ -14,23 +14,6 @@ Activation parse_activation(const std::string& name) {
   throw Error("LAYER-3", "activation", "relu, gelu, tanh or sigmoid", "\"" + name + "\"");
 }
 
-namespace {
-
-Variable apply(Activation activation, const Variable& x) {
-  switch (activation) {
-    case Activation::gelu:
-      return gelu(x);
-    case Activation::tanh:
-      return tanh(x);
-    case Activation::sigmoid:
-      return sigmoid(x);
-    default:
-      return relu(x);
-  }
-}
-
-}  // namespace
-
 Mlp::Mlp(const std::vector<std::int64_t>& widths, Activation activation, double p, const Random& random)
     : activation_(activation) {
   if (widths.size() < 2)
@@ -45,14 +28,26 @@ Mlp::Mlp(const std::vector<std::int64_t>& widths, Activation activation, double 
   }
 }
 
-Variable Mlp::forward(const Variable& x) const {
-  Variable y = layers_[0]->forward(x);
-  for (std::size_t layer = 1; layer < layers_.size(); ++layer) {
-    y = apply(activation_, y);
-    if (!dropouts_.empty()) y = dropouts_[layer - 1]->forward(y);
-    y = layers_[layer]->forward(y);
+Variable Mlp::hidden(const Linear& layer, const Variable& x) const {
+  switch (activation_) {
+    case Activation::relu:
+      return layer.forward(x, {.relu = true});
+    case Activation::gelu:
+      return gelu(layer.forward(x));
+    case Activation::tanh:
+      return tanh(layer.forward(x));
+    default:
+      return sigmoid(layer.forward(x));
   }
-  return y;
+}
+
+Variable Mlp::forward(const Variable& x) const {
+  Variable y = x;
+  for (std::size_t layer = 0; layer + 1 < layers_.size(); ++layer) {
+    y = hidden(*layers_[layer], y);
+    if (!dropouts_.empty()) y = dropouts_[layer]->forward(y);
+  }
+  return layers_.back()->forward(y);
 }
 
 std::vector<std::string> Mlp::mask_names() const {

@@ -29,6 +29,8 @@ class Mlp final : public Module {
   std::vector<std::string> mask_names() const;
 
  private:
+  Variable hidden(const Linear& layer, const Variable& x) const;
+
   Activation activation_;
   std::vector<std::shared_ptr<Linear>> layers_;
   std::vector<std::shared_ptr<Dropout>> dropouts_;

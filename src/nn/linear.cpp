@@ -1,9 +1,6 @@
-// An affine map: one matrix product and one broadcast addition.
+// The parameters of an affine map.
 #include "nn/linear.hpp"
 
-#include "autograd/add.hpp"
-#include "autograd/matmul.hpp"
-#include "autograd/views.hpp"
 #include "base/error.hpp"
 #include "nn/initialisers.hpp"
 
@@ -25,15 +22,8 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Random& random, bool bia
   if (bias) register_parameter("bias", bias_.emplace(Tensor::zeros({out})));
 }
 
-Variable Linear::forward(const Variable& x) const {
-  const Shape& weight = weight_.value().shape();
-  if (x.shape().rank() < 1 || x.shape()[-1] != weight[1])
-    throw Error("LAYER-1", "Linear", "a last extent of " + std::to_string(weight[1]), to_string(x.shape()));
-  bool matrix = x.shape().rank() == 2;
-  Variable rows = matrix ? x : reshape(x, {x.shape().size() / weight[1], weight[1]});
-  Variable y = matmul(rows, transpose(weight_.variable(), 0, 1));
-  if (bias_) y = add(y, bias_->variable());
-  return matrix ? y : reshape(y, x.shape().with(-1, weight[0]));
+Variable Linear::forward(const Variable& x, LinearOptions options) const {
+  return linear(x, weight_.variable(), bias_ ? bias_->variable() : Variable(), options);
 }
 
 }  // namespace assay

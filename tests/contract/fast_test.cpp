@@ -60,7 +60,7 @@ const Operation exp_of = [](const auto&in) { return exp(in[0]); }, log_of = [](c
 float libm_sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 float libm_gelu(float x) { return (0.5f * x) * (1.0f + std::erf(x * 0x1.6a09e6p-1f)); }
 
-using Multiply = void(View<const float>, View<const float>, View<float>);
+using Multiply = void(View<const float>, View<const float>, kernels::Epilogue, View<float>);
 
 /// Each element of a·b in binary64, and how far a sum in binary32 may be from it.
 struct Product {
@@ -90,7 +90,7 @@ void check_product(const Product& expected, View<const float> a, View<const floa
                    const std::string& what) {
   std::int64_t rows = a.extent[0], columns = b.extent[1];
   Tensor room = Tensor::full({rows, columns + 2}, 777);
-  multiply(a, b, room.slice(1, 0, columns).write_view<float>());
+  multiply(a, b, {}, room.slice(1, 0, columns).write_view<float>());
   auto found = room.read<float>();
   for (std::int64_t i = 0; i < found.size(); ++i) {
     std::int64_t row = i / (columns + 2), column = i % (columns + 2);
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(matmul_under_fast_is_the_fast_build_of_this_processor) {
   auto fast_build = isa() == Isa::avx512 ? kernels::fast_avx512::matmul
                     : isa() == Isa::avx2 ? kernels::fast_avx2::matmul
                                          : kernels::fast_baseline::matmul;
-  fast_build(a.view<float>(), b.view<float>(), expected.write_view<float>());
+  fast_build(a.view<float>(), b.view<float>(), {}, expected.write_view<float>());
   ProfileScope fast(Profile::fast);
   check_same_bits(expected, matmul(a, b).value(), "matmul");
 }

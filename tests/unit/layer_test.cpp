@@ -28,13 +28,16 @@ BOOST_AUTO_TEST_CASE(LAYER_1_linear_keeps_leading_dimensions_and_refuses_wrong_w
   BOOST_TEST(bare.parameters().size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(LAYER_1_a_forward_of_a_matrix_allocates_its_results_and_nothing_else) {
+BOOST_AUTO_TEST_CASE(LAYER_1_a_forward_allocates_its_result_and_nothing_else) {
   Random random(1);
-  Linear layer(5, 3, random["a"], false);
-  Tensor x = drawn({7, 5}, 1);
-  std::uint64_t before = memory_counters().allocations;
-  Variable y = layer.forward(x);
-  BOOST_TEST(memory_counters().allocations - before == 1u);
+  Linear bare(5, 3, random["a"], false), layer(5, 3, random["b"]);
+  Tensor x = drawn({2, 7, 5}, 1);
+  for (const Linear* linear : {&bare, &layer})
+    for (bool relu : {false, true}) {
+      std::uint64_t before = memory_counters().allocations;
+      Variable y = linear->forward(x, {.relu = relu});
+      BOOST_TEST(memory_counters().allocations - before == 1u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(LAYER_2_initialisers_have_their_stated_moments) {

@@ -1,9 +1,13 @@
 // Matrix product in the order of N2: every output is one ascending fma chain, and a register tile of outputs runs side
-// by side. Small right operands are read where they lie, others are packed into panels first; the bits are the same.
+// by side. An operand is read where it lies or packed into panels first, whichever is faster; the bits are the same.
 #include "kernels/matmul.hpp"
 
+#include <immintrin.h>
+
+#include <utility>
+
 #include "device/cpu/scratch.hpp"
-#include "device/cpu/thread_pool.hpp"
+#include "kernels/cpu/matmul_parts.hpp"
 #include "kernels/cpu/vector.hpp"
 #include "numerics/order.hpp"
 
@@ -11,55 +15,86 @@ namespace assay::kernels::ASSAY_ISA {
 namespace {
 
 constexpr std::int64_t block = numerics::chain_block;
-constexpr int tile_vectors = 2;
 constexpr int tile_rows = vector_registers == 32 ? 14 : 6;  // accumulators, the right operand and one broadcast fit
-constexpr std::int64_t tile_columns = tile_vectors * vector_width;
-constexpr std::int64_t panel_columns = 64 * tile_columns;  // of the right operand, packed at a time
-constexpr std::int64_t panel_rows = 16 * tile_rows;        // of the left operand
-constexpr std::int64_t unpacked_bytes = 1 << 18;           // a right operand that stays in the second-level cache
-constexpr std::int64_t direct_bytes = 1 << 16;             // a left operand across whose rows it is cheap to step
+constexpr std::int64_t tile_columns = 2 * vector_width;
+constexpr std::int64_t panel_columns = 16 * tile_columns;  // of the right operand: stays in the second-level cache
+constexpr std::int64_t panel_rows = 2048;                  // of the left operand, packed at a time
+constexpr std::int64_t step_of_left = (tile_rows + vector_width - 1) / vector_width * vector_width;
+constexpr std::int64_t tiles_side_by_side = 32;  // packed at once, so that rows of the left operand are read whole
+constexpr std::int64_t prefetched = 8;           // rows of the right operand
+constexpr std::int64_t bytes_read_in_place = 1 << 16;  // of a left operand across whose rows the depth runs
+constexpr std::int64_t bytes_kept_in_place = 1 << 18;  // of a right operand
+constexpr std::int64_t rows_worth_packing = 128;       // that use a packed right operand
 
-/// One operand of a tile: element (outer, k) lies at data[outer·step + k·depth_step].
+/// Element (row, k) is data[row·step + k], with `by_rows`, or data[row + k·step].
 struct Left {
   const float* data;
-  std::int64_t step, depth_step;
+  std::int64_t step;
 };
+/// Element (k, column) is data[k·step + column].
 struct Right {
   const float* data;
-  std::int64_t depth_step;  // its columns lie side by side
-};
-struct Target {
-  float* data;
   std::int64_t step;
 };
 
-// c[R rows][V vectors] = or += Σ over `depth` of left·right; the last vector takes the lanes of `mask`.
-template <int R, int V>
-ASSAY_INLINE void tile(std::int64_t depth, Left left, Right right, Target c, bool first, Mask mask, bool whole) {
+// Keeps the compiler from deriving many addresses from one ahead of a loop, for which registers do not suffice.
+template <class T>
+ASSAY_INLINE void hide(T*& pointer) {
+  asm("" : "+r"(pointer));
+}
+
+// c = or += Σ left·right over `depth`, R rows and V vectors; the last vector is whole or has the lanes of `mask`.
+template <int R, int V, bool by_rows, bool whole>
+[[gnu::noinline]] void tile(std::int64_t depth, Left left, Right right, float* c, std::int64_t step, bool first,
+                            Mask mask) {
+  constexpr int bases = by_rows ? (R + 2) / 3 : 1;  // addresses of x86 reach rows 0, 1 and 2 from one register
+  const float* base[bases];
+#pragma GCC unroll 5
+  for (int i = 0; i < bases; ++i) base[i] = left.data + 3 * i * left.step;
+  const float* row = right.data;
+  const float* ahead = right.data + prefetched * right.step;
   Vector sum[R][V];
-#pragma GCC unroll 16
+#pragma GCC unroll 14
   for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int j = 0; j < V; ++j) sum[i][j] = zero();
-  for (std::int64_t k = 0; k < depth; ++k) {
+
+  auto next_depth = [&]() __attribute__((always_inline)) {
     Vector b[V];
-    const float* row = right.data + k * right.depth_step;
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (int j = 0; j < V; ++j)
       b[j] = j + 1 < V || whole ? load(row + j * vector_width) : load(row + j * vector_width, mask);
-    const float* column = left.data + k * left.depth_step;
-#pragma GCC unroll 16
+#pragma GCC unroll 2
+    for (int j = 0; j < V * vector_width; j += 16) __builtin_prefetch(ahead + j);
+#pragma GCC unroll 14
     for (int i = 0; i < R; ++i) {
-      Vector a = broadcast(column[i * left.step]);
-#pragma GCC unroll 4
+      Vector a = broadcast(by_rows ? base[i / 3][i % 3 * left.step] : base[0][i]);
+#pragma GCC unroll 2
       for (int j = 0; j < V; ++j) sum[i][j] = fma(a, b[j], sum[i][j]);
     }
+#pragma GCC unroll 5
+    for (int i = 0; i < bases; ++i) {
+      base[i] += by_rows ? 1 : left.step;
+      hide(base[i]);
+    }
+    row += right.step;
+    ahead += right.step;
+    hide(row);
+    hide(ahead);
+  };
+  std::int64_t k = 0;
+  for (const float* line = c; k < R && k < depth; ++k, line += step) {
+    __builtin_prefetch(line, 1);
+    __builtin_prefetch(line + V * vector_width - 1, 1);
+    next_depth();
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i)
-#pragma GCC unroll 4
+  for (; k < depth; ++k) next_depth();
+
+#pragma GCC unroll 14
+  for (int i = 0; i < R; ++i, c += step, hide(c))
+#pragma GCC unroll 2
     for (int j = 0; j < V; ++j) {
-      float* to = c.data + i * c.step + j * vector_width;
+      float* to = c + j * vector_width;
       if (j + 1 < V || whole) {
         store(to, first ? sum[i][j] : add(load(to), sum[i][j]));
       } else {
@@ -68,141 +103,142 @@ ASSAY_INLINE void tile(std::int64_t depth, Left left, Right right, Target c, boo
     }
 }
 
-// As many tiles of R rows as there are, from the top; what is left is the next one's.
-template <int R, int V>
-ASSAY_INLINE void tiles(std::int64_t& rows, std::int64_t depth, Left& left, Right right, Target& c, bool first,
-                        Mask mask, bool whole) {
-  for (; rows >= R; rows -= R, left.data += R * left.step, c.data += R * c.step)
-    tile<R, V>(depth, left, right, c, first, mask, whole);
+using Tile = decltype(&tile<1, 1, true, true>);
+
+template <int V, bool by_rows, bool whole, int... R>
+Tile tile_of(std::int64_t rows, std::integer_sequence<int, R...>) {
+  constexpr Tile all[] = {tile<R + 1, V, by_rows, whole>...};
+  return all[rows - 1];
+}
+template <int V, bool by_rows>
+Tile tile_of(std::int64_t rows, bool whole) {
+  constexpr std::make_integer_sequence<int, tile_rows> all{};
+  return whole ? tile_of<V, by_rows, true>(rows, all) : tile_of<V, by_rows, false>(rows, all);
 }
 
-// All rows of one strip of at most V vectors of columns.
-template <int V>
-void strip(std::int64_t rows, std::int64_t depth, Left left, Right right, Target c, bool first, std::int64_t columns) {
-  constexpr bool many = vector_registers == 32;
-  constexpr int R = V <= 2 ? tile_rows : V == 3 ? (many ? 8 : 4) : (many ? 6 : 3);
-  const Mask mask = first_lanes(columns - (V - 1) * vector_width);
-  if (columns == V * vector_width) {
-    tiles<R, V>(rows, depth, left, right, c, first, mask, true);
-    tiles<4, V>(rows, depth, left, right, c, first, mask, true);
-    tiles<1, V>(rows, depth, left, right, c, first, mask, true);
-  } else {
-    tiles<R, V>(rows, depth, left, right, c, first, mask, false);
-    tiles<4, V>(rows, depth, left, right, c, first, mask, false);
-    tiles<1, V>(rows, depth, left, right, c, first, mask, false);
-  }
+// One tile of c, of up to tile_rows rows and tile_columns columns.
+void multiply_tile(std::int64_t depth, bool by_rows, Left left, Right right, float* c, std::int64_t step, bool first,
+                   std::int64_t rows, std::int64_t columns) {
+  bool wide = columns > vector_width, whole = columns % vector_width == 0;
+  std::int64_t lanes = columns - (wide ? vector_width : 0);
+  Tile tile = wide ? (by_rows ? tile_of<2, true>(rows, whole) : tile_of<2, false>(rows, whole))
+                   : (by_rows ? tile_of<1, true>(rows, whole) : tile_of<1, false>(rows, whole));
+  tile(depth, left, right, c, step, first, first_lanes(lanes));
 }
 
-// Left rows [first, first + count) of one block as panels of tile_rows: element (i, k) of a panel at k·tile_rows + i.
-void pack_left(const float* a, std::int64_t step, std::int64_t depth_step, std::int64_t count, std::int64_t depth,
+// The first row of tile t, where `tiles` tiles share the rows evenly.
+ASSAY_INLINE std::int64_t first_row(std::int64_t t, std::int64_t rows, std::int64_t tiles) { return t * rows / tiles; }
+
+// Tiles [first, last) of one block, tile t at to + t·panel, the rows of one depth side by side.
+void pack_left(View<const float> a, std::int64_t tiles, std::int64_t first, std::int64_t last, std::int64_t panel,
                float* to) {
-  for (std::int64_t row = 0; row < count; row += tile_rows, to += tile_rows * depth) {
-    const float* from = a + row * step;
-    if (count - row >= tile_rows)
-      for (std::int64_t k = 0; k < depth; ++k)
-        for (std::int64_t i = 0; i < tile_rows; ++i) to[k * tile_rows + i] = from[i * step + k * depth_step];
-    else
-      for (std::int64_t k = 0; k < depth; ++k)
-        for (std::int64_t i = 0; i < count - row; ++i) to[k * tile_rows + i] = from[i * step + k * depth_step];
+  constexpr int vectors = step_of_left / vector_width;
+  const float* from[tiles_side_by_side];
+  std::int64_t rows[tiles_side_by_side];
+  Mask mask[tiles_side_by_side][vectors];
+  for (std::int64_t t = first; t < last; ++t) {
+    std::int64_t row = first_row(t, a.extent[0], tiles), count = first_row(t + 1, a.extent[0], tiles) - row;
+    from[t - first] = a.data + row * a.stride[0];
+    rows[t - first] = count;
+    for (int v = 0; v < vectors; ++v, count -= vector_width)
+      mask[t - first][v] = first_lanes(count < 0 ? 0 : count < vector_width ? count : vector_width);
   }
-}
-
-// Right columns of one block as panels of tile_columns: element (k, j) of a panel at k·tile_columns + j.
-void pack_right(const float* b, std::int64_t depth_step, std::int64_t step, std::int64_t depth, std::int64_t count,
-                float* to) {
-  for (std::int64_t column = 0; column < count; column += tile_columns, to += tile_columns * depth) {
-    std::int64_t columns = count - column < tile_columns ? count - column : tile_columns;
-    const float* from = b + column * step;
-    if (step == 1 && columns == tile_columns)
-      for (std::int64_t k = 0; k < depth; ++k)
-        for (std::int64_t j = 0; j < tile_columns; ++j) to[k * tile_columns + j] = from[k * depth_step + j];
-    else if (columns == tile_columns)
-      for (std::int64_t k = 0; k < depth; ++k)
-        for (std::int64_t j = 0; j < tile_columns; ++j) to[k * tile_columns + j] = from[k * depth_step + j * step];
-    else
-      for (std::int64_t k = 0; k < depth; ++k)
-        for (std::int64_t j = 0; j < columns; ++j) to[k * tile_columns + j] = from[k * depth_step + j * step];
-  }
-}
-
-// The strips of one block of rows, with the right operand read where it lies.
-void multiply_unpacked(std::int64_t rows, std::int64_t depth, Left left, Right b, Target c, bool first,
-                       std::int64_t columns) {
-  for (std::int64_t column = 0; column < columns;) {
-    std::int64_t vectors = (columns - column + vector_width - 1) / vector_width;
-    Right right{b.data + column, b.depth_step};
-    Target target{c.data + column, c.step};
-    std::int64_t width = columns - column < 4 * vector_width ? columns - column : 4 * vector_width;
-    switch (vectors) {
-      case 1:
-        strip<1>(rows, depth, left, right, target, first, width);
-        break;
-      case 2:
-        strip<2>(rows, depth, left, right, target, first, width);
-        break;
-      case 3:
-        strip<3>(rows, depth, left, right, target, first, width);
-        break;
-      default:
-        strip<4>(rows, depth, left, right, target, first, width);
-        break;
-    }
-    column += width;
-  }
-}
-
-// The same in strips of a tile's width. A packed operand is read panel by panel.
-void multiply_tiled(std::int64_t rows, std::int64_t depth, Left left, bool left_packed, Right right, bool right_packed,
-                    Target c, bool first, std::int64_t columns) {
-  for (std::int64_t column = 0; column < columns; column += tile_columns) {
-    std::int64_t width = columns - column < tile_columns ? columns - column : tile_columns;
-    Right strip_of_right{right.data + column * (right_packed ? depth : 1), right.depth_step};
-    for (std::int64_t row = 0; row < rows; row += tile_rows) {
-      std::int64_t count = rows - row < tile_rows ? rows - row : tile_rows;
-      Left part{left.data + row * (left_packed ? depth : left.step), left.step, left.depth_step};
-      Target target{c.data + row * c.step + column, c.step};
-      if (count == tile_rows && width == tile_columns)
-        tile<tile_rows, tile_vectors>(depth, part, strip_of_right, target, first, first_lanes(vector_width), true);
-      else if (width > vector_width)
-        strip<2>(count, depth, part, strip_of_right, target, first, width);
+  to += first * panel;
+  for (std::int64_t k = 0; k < a.extent[1]; ++k, to += step_of_left)
+    for (std::int64_t t = 0; t < last - first; ++t) {
+      const float* column = from[t] + k * a.stride[1];
+      if (a.stride[0] == 1)
+        for (int v = 0; v < vectors; ++v)
+          store(to + t * panel + v * vector_width, load(column + v * vector_width, mask[t][v]));
       else
-        strip<1>(count, depth, part, strip_of_right, target, first, width);
+        for (std::int64_t i = 0; i < rows[t]; ++i) to[t * panel + i] = column[i * a.stride[0]];
     }
+}
+
+// 4 columns of b and 4 depths, turned so that columns lie side by side.
+ASSAY_INLINE void turn(const float* from, std::int64_t step, float* to) {
+  __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + step), c = _mm_loadu_ps(from + 2 * step),
+         d = _mm_loadu_ps(from + 3 * step);
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(to, a);
+  _mm_storeu_ps(to + tile_columns, b);
+  _mm_storeu_ps(to + 2 * tile_columns, c);
+  _mm_storeu_ps(to + 3 * tile_columns, d);
+}
+
+// All columns of one block in strips of tile_columns, those of one depth side by side.
+void pack_right(View<const float> b, float* to) {
+  std::int64_t depth = b.extent[0], depth_step = b.stride[0], step = b.stride[1];
+  for (std::int64_t column = 0; column < b.extent[1]; column += tile_columns, to += tile_columns * depth) {
+    std::int64_t columns = b.extent[1] - column < tile_columns ? b.extent[1] - column : tile_columns, k = 0;
+    const float* from = b.data + column * step;
+    if (columns == tile_columns && step == 1)
+      for (; k < depth; ++k)
+        for (std::int64_t j = 0; j < tile_columns; ++j) to[k * tile_columns + j] = from[k * depth_step + j];
+    if (columns == tile_columns && depth_step == 1)
+      for (; k + 4 <= depth; k += 4)
+        for (std::int64_t j = 0; j < tile_columns; j += 4) turn(from + k + j * step, step, to + k * tile_columns + j);
+    for (; k < depth; ++k)
+      for (std::int64_t j = 0; j < columns; ++j) to[k * tile_columns + j] = from[k * depth_step + j * step];
   }
 }
 
-// Rows [begin, end) of c.
-void multiply(View<const float> a, View<const float> b, View<float> c, std::int64_t begin, std::int64_t end) {
-  std::int64_t depth = a.extent[1], columns = c.extent[1], deepest = depth < block ? depth : block;
-  bool large = columns * deepest * std::int64_t{sizeof(float)} > unpacked_bytes;
-  bool right_packed = large || b.stride[1] != 1;
-  bool left_packed =
-      large || (a.stride[1] != 1 && (end - begin) * deepest * std::int64_t{sizeof(float)} > direct_bytes);
-  std::int64_t widest =
-      columns < panel_columns ? (columns + tile_columns - 1) / tile_columns * tile_columns : panel_columns;
-  float* right_panels =
-      static_cast<float*>(thread_scratch(static_cast<std::size_t>((widest + panel_rows) * deepest) * sizeof(float)));
-  float* left_panels = right_panels + widest * deepest;
+// One matrix on one thread. Of each block of the depth, panels of columns are multiplied with all tiles of rows.
+void multiply(View<const float> a, View<const float> b, const Epilogue& epilogue, View<float> c) {
+  const std::int64_t depth = a.extent[1], columns = c.extent[1], deepest = depth < block ? depth : block;
+  const std::int64_t tallest = c.extent[0] < panel_rows ? c.extent[0] : panel_rows;
+  const std::int64_t widest = columns < panel_columns ? columns : panel_columns;
+  const std::int64_t float_bytes = sizeof(float);
+  const bool by_rows = a.stride[1] == 1;
+  const bool left_packed = !by_rows && (a.stride[0] != 1 || c.extent[0] * deepest * float_bytes > bytes_read_in_place);
+  const bool right_packed =
+      b.stride[1] != 1 || (c.extent[0] >= rows_worth_packing && columns * deepest * float_bytes > bytes_kept_in_place);
+  const bool in_scratch = epilogue.accumulate;  // sums of blocks; else they are in c
 
-  for (std::int64_t column = 0; column < columns; column += panel_columns) {
-    std::int64_t width = columns - column < panel_columns ? columns - column : panel_columns;
+  // A panel takes one more cache line than it fills, so that panels side by side do not share their place in a cache.
+  const std::int64_t left_panel = step_of_left * deepest + 16;
+  const std::int64_t right_size =
+      right_packed ? (widest + tile_columns - 1) / tile_columns * tile_columns * deepest : 0;
+  const std::int64_t left_size = left_packed ? (tallest + tile_rows - 1) / tile_rows * left_panel : 0;
+  const std::int64_t sums_size = in_scratch ? tallest * columns : 0;
+  float* right_panels =
+      static_cast<float*>(thread_scratch(static_cast<std::size_t>((right_size + left_size + sums_size) * float_bytes)));
+  float* left_panels = right_panels + right_size;
+  View<float> sums = c;
+  if (in_scratch) sums = {left_panels + left_size, 2, {tallest, columns}, {columns, 1}};
+
+  for (std::int64_t top = 0; top < c.extent[0]; top += panel_rows) {
+    const std::int64_t rows = c.extent[0] - top < panel_rows ? c.extent[0] - top : panel_rows;
+    const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
     for (std::int64_t k = 0; k == 0 || k < depth; k += block) {
-      std::int64_t count = depth - k < block ? depth - k : block;
-      const float* from = b.data + k * b.stride[0] + column * b.stride[1];
-      if (right_packed) pack_right(from, b.stride[0], b.stride[1], count, width, right_panels);
-      for (std::int64_t row = begin; row < end; row += panel_rows) {
-        std::int64_t rows = end - row < panel_rows ? end - row : panel_rows;
-        Left left{a.data + row * a.stride[0] + k * a.stride[1], a.stride[0], a.stride[1]};
-        Target target{c.data + row * c.stride[0] + column, c.stride[0]};
-        if (left_packed) {
-          pack_left(left.data, left.step, left.depth_step, rows, count, left_panels);
-          left = {left_panels, 1, tile_rows};
+      const std::int64_t count = depth - k < block ? depth - k : block;
+      const View<const float> left_block = part(part(a, 0, top, top + rows), 1, k, k + count);
+      for (std::int64_t panel = 0; panel < columns; panel += panel_columns) {
+        const std::int64_t width = columns - panel < panel_columns ? columns - panel : panel_columns;
+        const View<const float> right_block = part(part(b, 0, k, k + count), 1, panel, panel + width);
+        if (right_packed) pack_right(right_block, right_panels);
+        for (std::int64_t t = 0; t < tiles; ++t) {
+          if (left_packed && panel == 0 && t % tiles_side_by_side == 0)
+            pack_left(left_block, tiles, t, t + tiles_side_by_side < tiles ? t + tiles_side_by_side : tiles, left_panel,
+                      left_panels);
+          const std::int64_t row = first_row(t, rows, tiles), height = first_row(t + 1, rows, tiles) - row;
+          Left left{left_block.data + row * a.stride[0], by_rows ? a.stride[0] : a.stride[1]};
+          if (left_packed) left = {left_panels + t * left_panel, step_of_left};
+          const std::int64_t sums_row = in_scratch ? row : top + row;
+          for (std::int64_t strip = 0; strip < width; strip += tile_columns) {
+            Right right{right_block.data + strip, b.stride[0]};
+            if (right_packed) right = {right_panels + strip * count, tile_columns};
+            const std::int64_t strip_columns = width - strip < tile_columns ? width - strip : tile_columns;
+            multiply_tile(count, by_rows, left, right, sums.data + sums_row * sums.stride[0] + panel + strip,
+                          sums.stride[0], k == 0, height, strip_columns);
+          }
+          if (finishes(epilogue) && k + count == depth) {
+            Epilogue rest = epilogue;
+            if (rest.bias.data) rest.bias.data += panel;
+            finish(rest, {sums.data + sums_row * sums.stride[0] + panel, 2, {height, width}, {sums.stride[0], 1}},
+                   part(part(c, 0, top + row, top + row + height), 1, panel, panel + width));
+          }
         }
-        Right right = right_packed ? Right{right_panels, tile_columns} : Right{from, b.stride[0]};
-        if (left_packed || right_packed)
-          multiply_tiled(rows, count, left, left_packed, right, right_packed, target, k == 0, width);
-        else
-          multiply_unpacked(rows, count, left, right, target, k == 0, width);
       }
     }
   }
@@ -210,12 +246,8 @@ void multiply(View<const float> a, View<const float> b, View<float> c, std::int6
 
 }  // namespace
 
-void matmul(View<const float> a, View<const float> b, View<float> c) {
-  std::int64_t rows = c.extent[0];
-  constexpr std::int64_t grain = 2 * tile_rows;
-  parallel_for((rows + grain - 1) / grain, 1, [=](std::int64_t begin, std::int64_t end) {
-    multiply(a, b, c, begin * grain, end * grain < rows ? end * grain : rows);
-  });
+void matmul(View<const float> a, View<const float> b, Epilogue epilogue, View<float> c) {
+  for_parts(a, b, epilogue, c, tile_rows, tile_columns, multiply);
 }
 
 }  // namespace assay::kernels::ASSAY_ISA

@@ -1,7 +1,7 @@
 // Matrix product of the profile fast: Eigen's, in an order of summation that Eigen chooses.
 #include "kernels/matmul.hpp"
 
-#include "device/cpu/thread_pool.hpp"
+#include "kernels/cpu/matmul_parts.hpp"
 
 // Eigen's functions are inline, so the linker would keep one build's copy for all: each build has an Eigen of its own.
 #define ASSAY_JOINED(name, isa) name##_##isa
@@ -20,8 +20,6 @@ using ColumnMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::
 template <class Order>
 using Operand = Eigen::Map<const Order, Eigen::Unaligned, Eigen::OuterStride<>>;
 
-constexpr std::int64_t grain = 32;  // rows of c for one thread at least: each packs the right operand again
-
 // Calls use(…) with x as a matrix whose unit stride Eigen knows; only a view without one is copied.
 template <class Use>
 void with_operand(View<const float> x, Use use) {
@@ -36,18 +34,21 @@ void with_operand(View<const float> x, Use use) {
   use(Operand<RowMajor>(copy.data(), rows, columns, Eigen::OuterStride<>(columns)));
 }
 
+void multiply(View<const float> a, View<const float> b, const Epilogue& epilogue, View<float> c) {
+  RowMajor apart;  // sums that are added to what c holds
+  if (epilogue.accumulate) apart.resize(c.extent[0], c.extent[1]);
+  View<float> sums = epilogue.accumulate ? View<float>{apart.data(), 2, {}, {c.extent[1], 1}} : c;
+  Eigen::Map<RowMajor, Eigen::Unaligned, Eigen::OuterStride<>> result(sums.data, c.extent[0], c.extent[1],
+                                                                      Eigen::OuterStride<>(sums.stride[0]));
+  with_operand(a,
+               [&](const auto& left) { with_operand(b, [&](const auto& right) { result.noalias() = left * right; }); });
+  if (finishes(epilogue)) finish(epilogue, {sums.data, 2, {}, {sums.stride[0], 1}}, c);
+}
+
 }  // namespace
 
-void matmul(View<const float> a, View<const float> b, View<float> c) {
-  using Result = Eigen::Map<RowMajor, Eigen::Unaligned, Eigen::OuterStride<>>;
-  Result result(c.data, c.extent[0], c.extent[1], Eigen::OuterStride<>(c.stride[0]));
-  with_operand(a, [&](const auto& left) {
-    with_operand(b, [&](const auto& right) {
-      parallel_for(c.extent[0], grain, [&](std::int64_t begin, std::int64_t end) {
-        result.middleRows(begin, end - begin).noalias() = left.middleRows(begin, end - begin) * right;
-      });
-    });
-  });
+void matmul(View<const float> a, View<const float> b, Epilogue epilogue, View<float> c) {
+  for_parts(a, b, epilogue, c, 16, 16, multiply);
 }
 
 }  // namespace assay::kernels::ASSAY_ISA
