@@ -3,11 +3,17 @@
 
 #include "autograd/dropout.hpp"
 #include "base/error.hpp"
+#include "device/cpu/thread_pool.hpp"
+#include "kernels/digest.hpp"
 #include "nn/shard_scope.hpp"
-#include "numerics/digest.hpp"
 #include "numerics/philox.hpp"
 
 namespace assay {
+namespace {
+
+constexpr std::int64_t elements_per_task = 8192;
+
+}  // namespace
 
 Dropout::Dropout(double p, const Random& random) : p_(p) {
   if (!(p >= 0 && p < 1)) throw Error("MODE-3", "Dropout", "p in [0, 1)", std::to_string(p));
@@ -23,11 +29,15 @@ Variable Dropout::forward(const Variable& x) const {
   std::uint64_t draw = stream_->next_draw();
   float threshold = static_cast<float>(p_);
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(x.shape().size()));
-  for (std::size_t n = 0; n < mask.size(); ++n)
-    mask[n] = numerics::uniform(stream_->key(), first + n, draw) >= threshold;
-  if (shard && shard->mask_digests())
-    (*shard->mask_digests())[stream_->name()] += numerics::digest(mask.data(), mask.size(), first);
-  return dropout(x, Tensor::from(mask, x.shape(), x.device()), p_);
+  parallel_for(x.shape().size(), elements_per_task, [&](std::int64_t begin, std::int64_t end) {
+    std::uint8_t* kept = mask.data() + begin;
+    auto n = static_cast<std::uint64_t>(begin), count = static_cast<std::uint64_t>(end - begin);
+    numerics::uniforms(stream_->key(), first + n, count, draw,
+                       [=](std::uint64_t i, float u) { kept[i] = u >= threshold; });
+  });
+  Tensor uploaded = Tensor::from(mask, x.shape(), x.device());
+  if (shard && shard->mask_digests()) (*shard->mask_digests())[stream_->name()] += kernels::digest(uploaded, first);
+  return dropout(x, uploaded, p_);
 }
 
 }  // namespace assay

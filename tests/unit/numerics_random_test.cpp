@@ -50,6 +50,17 @@ BOOST_AUTO_TEST_CASE(a_stream_key_is_FNV_1a_over_the_seed_and_the_name) {
   BOOST_CHECK_EQUAL(stream_key(0, ""), 0xa8c7f832281a39c5u);
 }
 
+BOOST_AUTO_TEST_CASE(uniform_draws_side_by_side_have_the_bits_of_single_ones) {
+  const std::uint64_t key = stream_key(3, "many"), draw = (std::uint64_t{1} << 40) + 5;
+  for (std::uint64_t first : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{255}, (std::uint64_t{1} << 34) - 7})
+    for (std::uint64_t count : {0, 1, 3, 4, 255, 256, 257, 1000}) {
+      std::vector<float> found(count + 1, -1);
+      numerics::uniforms(key, first, count, draw, [&](std::uint64_t i, float u) { found.at(i) = u; });
+      for (std::uint64_t i = 0; i < count; ++i) BOOST_REQUIRE_EQUAL(found[i], numerics::uniform(key, first + i, draw));
+      BOOST_TEST(found[count] == -1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(uniform_draws_have_their_golden_bits) {
   const std::uint64_t key = stream_key(42, "fc1.weight");
   BOOST_CHECK_EQUAL(numerics::uniform(key, 0, 0), 0x1.97b1eep-1f);
