@@ -48,12 +48,16 @@ def run_command(folder, threads, *more):
     return [ASSAY, "run", EXPERIMENT, "--device", "cpu", "--threads", str(threads), "--out", folder, *more]
 
 
-def result_of(folder):
-    """Attributes of /result of a finished run."""
+def attributes(folder, group):
+    """Attributes of a group of a finished run's record."""
     import h5py
 
     with h5py.File(folder / "run.h5") as file:
-        return dict(file["result"].attrs)
+        return dict(file[group].attrs)
+
+
+def result_of(folder):
+    return attributes(folder, "result")
 
 
 def last_checkpoint(folder):
@@ -139,6 +143,11 @@ def main():
             holds, words = compare(stages, name, a, b)
             claim(text, holds, evidence if holds else words)
         claims[1] = (*claims[1][:2], f"{claims[1][2]}; killed after step {step}")
+        if attributes(one, "provenance")["isa"] == "avx512":
+            avx2, avx2_only = folder / "avx2", {**os.environ, "ASSAY_ISA": "avx2"}
+            stages.run("train, AVX2 kernels", run_command(avx2, 1), note=accuracy(avx2), env=avx2_only)
+            holds, words = compare(stages, "AVX-512 with AVX2", one, avx2)
+            claim("same bits from AVX-512 and from AVX2 kernels", holds, evidence if holds else words)
 
         short = ["--set", f"train.steps={REFERENCE_STEPS}"]
         cpu, reference = folder / "cpu-short", folder / "reference-short"

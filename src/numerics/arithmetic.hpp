@@ -60,6 +60,36 @@ ASSAY_INLINE double polynomial(double x, double first, Rest... rest) {
   return p;
 }
 
+/// The same in two chains of half the length, the odd and the even powers, for loops over vectors: there the length of
+/// the chain is what takes time. `x_squared` is x·x.
+struct OddEven {
+  double odd, even;
+};
+ASSAY_INLINE OddEven odd_even(double, OddEven sum) { return sum; }
+template <typename... Rest>
+ASSAY_INLINE OddEven odd_even(double x_squared, OddEven sum, double odd, double even, Rest... rest) {
+  return odd_even(x_squared, OddEven{sum.odd * x_squared + odd, sum.even * x_squared + even}, rest...);
+}
+template <typename... Rest>
+ASSAY_INLINE double polynomial_in_halves(double x, double x_squared, double odd, double even, Rest... rest) {
+  static_assert(sizeof...(Rest) % 2 == 0, "as many odd as even powers");
+  const OddEven sum = odd_even(x_squared, {odd, even}, rest...);
+  return sum.odd * x + sum.even;
+}
+
+/// a where `condition`, else b, on bits: compilers then compute each side once for a whole vector, and never branch.
+ASSAY_INLINE double select(bool condition, double a, double b) {
+  const std::uint64_t mask = -static_cast<std::uint64_t>(condition);
+  return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
+}
+
+/// x with a magnitude of at most `most` > 0, for the same reason on integers; a NaN becomes ±most.
+ASSAY_INLINE float limited(float x, float most) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), limit = std::bit_cast<std::uint32_t>(most);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  return std::bit_cast<float>((magnitude < limit ? magnitude : limit) | (bits & 0x80000000u));
+}
+
 /// The larger of two; NaN wins over every number and +0 over −0, so a maximum over many needs no order.
 ///
 ///     maximum(-0.0f, 0.0f);  // +0

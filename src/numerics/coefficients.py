@@ -1,23 +1,36 @@
 #!/usr/bin/env python3
-"""Prints the fitted polynomial coefficients of tanh.hpp and erf.hpp, highest power first, and their errors.
+"""Prints the fitted polynomial coefficients of exp, log, tanh and erf, highest power first, and their errors.
 
 Chebyshev fits by mpmath (Debian: python3-mpmath), rounded to binary64:
     /usr/bin/python3 src/numerics/coefficients.py
 """
-from mpmath import chebyfit, erfc, exp, factorial, mp, mpf, nstr, pi, sqrt, tanh
+from mpmath import chebyfit, erf, erfc, exp, log, mp, mpf, nstr, pi, sqrt, tanh
 
 mp.dps = 60
+TINY = mpf(10) ** -20
 
 
-def show(name, coefficients, error):
-    print(f"{name}: error {nstr(error, 3)}")
-    print("    " + ", ".join(float(c).hex() for c in coefficients))
+def exp_rest(r):
+    """(e^r - 1 - r)/r^2."""
+    return mpf(1) / 2 + r / 6 if abs(r) < TINY else (exp(r) - 1 - r) / r**2
+
+
+def log_rest(w):
+    """(log((1 + s)/(1 - s))/s - 2)/s^2 at w = s^2."""
+    s = sqrt(w)
+    return mpf(2) / 3 + 2 * w / 5 if w < TINY else (log((1 + s) / (1 - s)) / s - 2) / w
 
 
 def tanh_rest(z):
     """(tanh(a)/a - 1)/z at z = a^2."""
     a = sqrt(z)
-    return mpf(-1) / 3 + 2 * z / 15 if z < mpf(10) ** -24 else (tanh(a) / a - 1) / z
+    return mpf(-1) / 3 + 2 * z / 15 if z < TINY else (tanh(a) / a - 1) / z
+
+
+def erf_ratio(z):
+    """erf(a)/a at z = a^2."""
+    a = sqrt(z)
+    return 2 / sqrt(pi) * (1 - z / 3) if z < TINY else erf(a) / a
 
 
 def scaled_complement(u):
@@ -26,7 +39,15 @@ def scaled_complement(u):
     return erfc(a) * exp(a * a)
 
 
-show("tanh", *chebyfit(tanh_rest, [mpf(0), mpf("0.625") ** 2], 13, error=True))
-show("erf from 0.5 on", *chebyfit(scaled_complement, [mpf(-1), mpf(1) / 7], 18, error=True))
-series = [2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n in reversed(range(13))]
-show("erf below 0.5", series, 2 / sqrt(pi) * mpf("0.25") ** 13 / (factorial(13) * 27))
+half_log_2 = log(2) / 2 * mpf("1.0001")
+largest_s = (sqrt(2) - 1) / (sqrt(2) + 1)
+for name, function, interval, terms in (
+    ("exp", exp_rest, [-half_log_2, half_log_2], 10),
+    ("log", log_rest, [mpf(0), largest_s**2 * mpf("1.0000001")], 8),
+    ("tanh below 0.625", tanh_rest, [mpf(0), mpf("0.625") ** 2], 12),
+    ("erf below 0.5", erf_ratio, [mpf(0), mpf("0.25")], 10),
+    ("erf from 0.5 on", scaled_complement, [mpf(-1), mpf(1) / 7], 18),
+):
+    coefficients, error = chebyfit(function, interval, terms, error=True)
+    print(f"{name}: error 2^{nstr(log(error, 2), 4)}")
+    print("    " + ", ".join(float(c).hex() for c in coefficients))

@@ -17,9 +17,10 @@ inline namespace ASSAY_ISA {
 
 /// log x, correctly rounded for every binary32 x. log(±0) = −∞, log(x < 0) = NaN, log(+∞) = +∞, NaN gives NaN.
 ///
-/// x = 2ᵏ·m with √½ ≤ m < √2, s = (m − 1) / (m + 1): log x = k·ln 2 + 2s + s³·(2/3 + 2/5·s² + …), |s| ≤ 0.1716,
-/// truncated at 2⁻⁶⁵ of the result. binary64 rounded to binary32 would be wrong at five inputs, so the leading parts
-/// k·ln 2 and 2s are carried in two pieces (error below 2⁻⁵⁹ of the result) and rounded to odd before the last step.
+/// x = 2ᵏ·m with √½ ≤ m < √2, s = (m − 1) / (m + 1): log x = k·ln 2 + 2s + s³·P(s²), P fitted to
+/// (log((1 + s)/(1 − s))/s − 2)/s² for |s| ≤ 0.1716 (8 terms, 2⁻⁵⁸·⁷; printed by coefficients.py). binary64 rounded to
+/// binary32 would be wrong at five inputs, so the leading parts k·ln 2 and 2s are carried in two pieces and their sum
+/// is rounded to odd before the last step.
 ///
 ///     log(10.0f);  // 0x1.26bb1cp+1
 ASSAY_INLINE float log(float x) {
@@ -31,12 +32,14 @@ ASSAY_INLINE float log(float x) {
 
   const double f = m - 1.0;
   const double g = m + 1.0;
-  const double s_high = static_cast<double>(static_cast<float>(f / g));
-  const double s_low = (f - s_high * g) / g;  // s_high·g has 49 bits: the numerator is exact
-  const double s = s_high + s_low;
+  const double reciprocal = 1.0 / g;
+  const double s = f * reciprocal;
+  const double s_high = std::bit_cast<double>(std::bit_cast<std::uint64_t>(s) & 0xffffffffe0000000u);  // 24 bits of it
+  const double s_low = (f - s_high * g) * reciprocal;  // s_high·g has 49 bits: the difference is exact
   const double w = s * s;
-  const double p = polynomial(w, 2.0 / 25.0, 2.0 / 23.0, 2.0 / 21.0, 2.0 / 19.0, 2.0 / 17.0, 2.0 / 15.0, 2.0 / 13.0,
-                              2.0 / 11.0, 2.0 / 9.0, 2.0 / 7.0, 2.0 / 5.0, 2.0 / 3.0);
+  const double p = polynomial_in_halves(w, w * w, 0x1.0c039c79fee49p-3, 0x1.0fbe95d2753b8p-3, 0x1.3b1c355abbb77p-3,
+                                        0x1.745cf9048d092p-3, 0x1.c71c720159196p-3, 0x1.2492492476cccp-2,
+                                        0x1.9999999999a38p-2, 0x1.5555555555555p-1);
 
   const double a = k * 0x1.62e42fefa2000p-1;  // this part of ln 2 has 40 bits: exact
   const double b = 2.0 * s_high;
@@ -44,11 +47,16 @@ ASSAY_INLINE float log(float x) {
   const double lost = b - (high - a);  // exact: |a| > |b| or a = 0
   const double low = lost + (k * 0x1.9ef35793c7673p-41 + (2.0 * s_low + s * w * p));
   const double sum = high + low;
-  const float result = static_cast<float>(round_to_odd(sum, low - (sum - high)));
+  // To odd. No logarithm but 0 is a binary64 number, so something was lost each time; 0 becomes the smallest number.
+  const std::uint64_t sum_bits = std::bit_cast<std::uint64_t>(sum);
+  const std::uint64_t inwards = (sum_bits ^ std::bit_cast<std::uint64_t>(low - (sum - high))) >> 63;
+  const float result = static_cast<float>(std::bit_cast<double>((sum_bits - inwards) | 1));
 
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
-  return x > 0 ? (x < infinity ? result : infinity) : (x == 0 ? -infinity : nan);
+  const float below = x == 0 ? -infinity : nan;
+  const float finite = x > 0 ? result : below;
+  return x < infinity ? finite : x;
 }
 
 }  // namespace ASSAY_ISA

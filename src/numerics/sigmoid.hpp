@@ -15,23 +15,21 @@ inline namespace ASSAY_ISA {
 /// 1 / (1 + e⁻ˣ), correctly rounded for every binary32 x, subnormal results included. sigmoid(−∞) = +0,
 /// sigmoid(+∞) = 1, NaN gives NaN.
 ///
-/// Near 0 the value 1/2 + x/4 − x³/48 + x⁵/480 − 17·x⁷/80640 lies closer to a midpoint of binary32 than binary64 can
-/// tell, so there (|x| < 2⁻⁷, next term below 2⁻⁷⁸) the series is rounded to odd first.
+/// Near 0 (|x| ≤ 0.3466, where e⁻ˣ = 1 + rest) the value may lie closer to a midpoint of binary32 than binary64 can
+/// tell. There it is ½ + q, q = −½·rest / (1 + e⁻ˣ), and q itself is rounded to a multiple of the result's last place,
+/// 2⁻²⁴ from ½ on and 2⁻²⁵ below, by adding and subtracting a number that has this last place.
 ///
 ///     sigmoid(1.0f);  // 0x1.764d5p-1
 ASSAY_INLINE float sigmoid(float x) {
-  double clamped = x;
-  clamped = clamped > 100.0 ? 100.0 : clamped;  // the result is 1 from 17.4 on and +0 below −103.98; a NaN passes
-  clamped = clamped < -150.0 ? -150.0 : clamped;
-  const double far = 1.0 / (1.0 + exp_binary64(-clamped));
-
-  const double quarter = 0.25 * clamped;
-  const double z = clamped * clamped;
-  const double high = 0.5 + quarter;
-  const double low = (quarter - (high - 0.5)) + quarter * z * polynomial(z, -17.0 / 20160.0, 1.0 / 120.0, -1.0 / 12.0);
-  const double sum = high + low;
-  const double near = round_to_odd(sum, low - (sum - high));
-  return static_cast<float>(z < 0x1p-14 ? near : far);
+  // Beyond ±104 the result is 1 or +0 all the same.
+  const Exponential power(-static_cast<double>(limited(x, 104.0f)));
+  const bool near = power.k == 0.0;
+  const double quotient = select(near, -0.5 * power.rest, 1.0) / (1.0 + power.value());
+  const std::uint64_t below_half = std::bit_cast<std::uint64_t>(quotient) >> 63;
+  const double place = std::bit_cast<double>(std::bit_cast<std::uint64_t>(0x1.8p28) - (below_half << 52));
+  const double centred = 0.5 + ((quotient + place) - place);
+  const float result = static_cast<float>(select(near, centred, quotient));
+  return x == x ? result : x;
 }
 
 }  // namespace ASSAY_ISA

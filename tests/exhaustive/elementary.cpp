@@ -1,112 +1,119 @@
-// Checks an elementary function on all 2³² binary32 inputs against the correctly rounded value; on demand, minutes
-// each.
+// Checks elementary functions on all 2³² binary32 inputs against the correctly rounded value; on demand, minutes each.
 //
-// A binary64 candidate of the platform's libm decides an input when the interval of ±2⁻⁴⁶ of it (relative; libm states
-// errors below 2⁻⁵⁰) rounds to one binary32 value; every other input is decided by MPFR with 300 bits.
+//     exhaustive_elementary                              all functions
+//     exhaustive_elementary exp cos                      these
+//     exhaustive_elementary --write FILE exp             and replaces their rows in the table of a Markdown file
 //
-//     exhaustive exp            all inputs of one function
-//     exhaustive exp 0 65536    bit patterns first … last − 1
-#include <mpfr.h>
-
-#include <bit>
-#include <cmath>
-#include <cstdint>
+// ASSAY_THREADS threads share the inputs.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <limits>
-#include <string_view>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <vector>
 
-#include "numerics/cos.hpp"
+#include "device/cpu/thread_pool.hpp"
 #include "numerics/digest.hpp"
-#include "numerics/erf.hpp"
-#include "numerics/exp.hpp"
-#include "numerics/log.hpp"
-#include "numerics/rsqrt.hpp"
-#include "numerics/sigmoid.hpp"
-#include "numerics/tanh.hpp"
+#include "support/correct_rounding.hpp"
 
+namespace assay::test {
 namespace {
 
-namespace numerics = assay::numerics;
+constexpr std::int64_t batch = 1 << 14, batches = (std::int64_t{1} << 32) / batch;
 
-constexpr double candidate_error = 0x1p-46;
-constexpr std::size_t batch = 4096;
-
-struct Function {
-  const char* name;
-  void (*ours)(const float*, float*);  // `batch` values
-  double (*candidate)(double);
-  void (*exact)(mpfr_t result, const mpfr_t x);
-};
-
-template <float (*f)(float)>
-void over_batch(const float* x, float* y) {
-  for (std::size_t i = 0; i < batch; ++i) y[i] = f(x[i]);
-}
-
-void exact_sigmoid(mpfr_t result, const mpfr_t x) {
-  mpfr_neg(result, x, MPFR_RNDN);
-  mpfr_exp(result, result, MPFR_RNDN);
-  mpfr_add_ui(result, result, 1, MPFR_RNDN);
-  mpfr_ui_div(result, 1, result, MPFR_RNDN);
-}
-
-template <int (*f)(mpfr_t, mpfr_srcptr, mpfr_rnd_t)>
-void exact(mpfr_t result, const mpfr_t x) {
-  f(result, x, MPFR_RNDN);
-}
-
-const Function functions[] = {
-    {"exp", over_batch<numerics::exp>, [](double x) { return std::exp(x); }, exact<mpfr_exp>},
-    {"log", over_batch<numerics::log>, [](double x) { return std::log(x); }, exact<mpfr_log>},
-    {"tanh", over_batch<numerics::tanh>, [](double x) { return std::tanh(x); }, exact<mpfr_tanh>},
-    {"sigmoid", over_batch<numerics::sigmoid>, [](double x) { return 1 / (1 + std::exp(-x)); }, exact_sigmoid},
-    {"erf", over_batch<numerics::erf>, [](double x) { return std::erf(x); }, exact<mpfr_erf>},
-    {"rsqrt", over_batch<numerics::rsqrt>, [](double x) { return 1 / std::sqrt(x); }, exact<mpfr_rec_sqrt>},
-    {"cos", over_batch<numerics::cos>, [](double x) { return std::cos(x); }, exact<mpfr_cos>},
-    {"sin", over_batch<numerics::sin>, [](double x) { return std::sin(x); }, exact<mpfr_sin>},
-};
-
-int check(const Function& function, std::uint64_t first, std::uint64_t last) {
-  mpfr_t x_exact, y_exact;
-  mpfr_inits2(300, x_exact, y_exact, static_cast<mpfr_ptr>(nullptr));
+struct Result {
   std::uint64_t decided_by_mpfr = 0, wrong = 0, digest = 0;
-  float x[batch], y[batch];
-  for (std::uint64_t start = first; start < last; start += batch) {
-    for (std::size_t i = 0; i < batch; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(start + i));
-    function.ours(x, y);
-    digest += numerics::digest(y, batch, start);
-    for (std::size_t i = 0; i < batch; ++i) {
-      const double candidate = function.candidate(x[i]);
-      float expected = static_cast<float>(candidate * (1 - candidate_error));
-      const float upper = static_cast<float>(candidate * (1 + candidate_error));
-      if (numerics::canonical_bits(expected) != numerics::canonical_bits(upper)) {
-        ++decided_by_mpfr;
-        mpfr_set_flt(x_exact, x[i], MPFR_RNDN);
-        function.exact(y_exact, x_exact);
-        expected = mpfr_get_flt(y_exact, MPFR_RNDN);
+  double seconds = 0;
+};
+
+Result check(const ElementaryFunction& function) {
+  const auto begin = std::chrono::steady_clock::now();
+  Result all;
+  std::mutex mutex;
+  std::atomic<std::int64_t> done = 0;
+  parallel_for(batches, 1, [&](std::int64_t first, std::int64_t last) {
+    Result mine;
+    std::vector<float> y(batch);
+    for (std::int64_t b = first; b < last; ++b) {
+      const auto start = static_cast<std::uint64_t>(b * batch);
+      for (std::uint64_t i = 0; i < batch; ++i) {
+        const float x = std::bit_cast<float>(static_cast<std::uint32_t>(start + i));
+        y[i] = function.ours(x);
+        const float expected = correctly_rounded(function, x, &mine.decided_by_mpfr);
+        if (numerics::canonical_bits(y[i]) != numerics::canonical_bits(expected) && ++mine.wrong <= 20)
+          std::printf("%s(%a): expected %a, found %a\n", function.name, static_cast<double>(x),
+                      static_cast<double>(expected), static_cast<double>(y[i]));
       }
-      if (numerics::canonical_bits(y[i]) != numerics::canonical_bits(expected) && ++wrong <= 20)
-        std::printf("%s(%a): expected %a, got %a\n", function.name, static_cast<double>(x[i]),
-                    static_cast<double>(expected), static_cast<double>(y[i]));
+      mine.digest += numerics::digest(y.data(), batch, start);
+      if (const std::int64_t now = ++done; now % (batches / 100) == 0) {
+        std::fprintf(stderr, "\r%s: %3d %%", function.name, static_cast<int>(100 * now / batches));
+        if (now == batches) std::fprintf(stderr, "\r");
+      }
+    }
+    const std::lock_guard<std::mutex> lock(mutex);
+    all.decided_by_mpfr += mine.decided_by_mpfr;
+    all.wrong += mine.wrong;
+    all.digest += mine.digest;
+  });
+  all.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return all;
+}
+
+std::string row_of(const ElementaryFunction& function, const Result& result) {
+  char digest[17];
+  std::snprintf(digest, sizeof digest, "%016llx", static_cast<unsigned long long>(result.digest));
+  return "| " + std::string(function.name) + " | " + std::to_string(result.decided_by_mpfr) + " | " +
+         std::to_string(result.wrong) + " | `" + digest + "` |";
+}
+
+bool replace_row(const std::string& path, const std::string& row) {
+  std::ifstream old(path);
+  std::ostringstream text;
+  bool found = false;
+  const std::string begin = row.substr(0, row.find('|', 2) + 1);
+  for (std::string line; std::getline(old, line); text << line << '\n')
+    if (line.rfind(begin, 0) == 0) {
+      line = row;
+      found = true;
+    }
+  if (found) std::ofstream(path) << text.str();
+  return found;
+}
+
+int run(std::vector<std::string> names) {
+  std::string path;
+  if (names.size() > 1 && names[0] == "--write") {
+    path = names[1];
+    names.erase(names.begin(), names.begin() + 2);
+  }
+  for (const std::string& name : names) {
+    bool known = false;
+    for (const ElementaryFunction& function : elementary_functions) known = known || name == function.name;
+    if (known) continue;
+    std::fprintf(stderr, "exhaustive_elementary: expected [--write FILE] and names of functions, found %s\n",
+                 name.c_str());
+    return 2;
+  }
+  int status = 0;
+  for (const ElementaryFunction& function : elementary_functions) {
+    if (!names.empty() && std::find(names.begin(), names.end(), function.name) == names.end()) continue;
+    const Result result = check(function);
+    const std::string row = row_of(function, result);
+    std::printf("%s %.0f s on %d threads\n", row.c_str(), result.seconds, threads());
+    std::fflush(stdout);
+    if (result.wrong > 0) status = 1;
+    if (!path.empty() && !replace_row(path, row)) {
+      std::fprintf(stderr, "exhaustive_elementary: %s: expected a row of %s\n", path.c_str(), function.name);
+      return 2;
     }
   }
-  mpfr_clears(x_exact, y_exact, static_cast<mpfr_ptr>(nullptr));
-  std::printf("%-8s inputs %llu  decided by MPFR %llu  wrong %llu  digest %016llx\n", function.name,
-              static_cast<unsigned long long>(last - first), static_cast<unsigned long long>(decided_by_mpfr),
-              static_cast<unsigned long long>(wrong), static_cast<unsigned long long>(digest));
-  std::fflush(stdout);
-  return wrong == 0 ? 0 : 1;
+  return status;
 }
 
 }  // namespace
+}  // namespace assay::test
 
-int main(int count, char** arguments) {
-  const std::string_view name = count > 1 ? arguments[1] : "";
-  const std::uint64_t first = count > 2 ? std::strtoull(arguments[2], nullptr, 0) : 0;
-  const std::uint64_t last = count > 3 ? std::strtoull(arguments[3], nullptr, 0) : std::uint64_t{1} << 32;
-  for (const Function& function : functions)
-    if (name == function.name) return check(function, first / batch * batch, (last + batch - 1) / batch * batch);
-  std::fprintf(stderr, "usage: exhaustive exp|log|tanh|sigmoid|erf|rsqrt|cos|sin [first [last]]\n");
-  return 2;
-}
+int main(int count, char** arguments) { return assay::test::run({arguments + 1, arguments + count}); }
