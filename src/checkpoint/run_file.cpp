@@ -45,12 +45,6 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-void remove(const fs::path& file) {
-  std::error_code error;
-  fs::remove(file, error);
-  if (error) throw Error("FILE-2", "remove " + file.string(), "a file that can be removed", error.message());
-}
-
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
@@ -184,14 +178,9 @@ RunWriter::RunWriter(std::string folder, RunDescription description, std::vector
   for (const RunSegment& segment : segments_) next_number_ = std::max(next_number_, segment_number(segment.file) + 1);
 }
 
-RunWriter RunWriter::create(const std::string& folder, RunDescription description, Existing existing) {
-  if (existing == Existing::refuse && holds_run(folder))
-    throw Error("FILE-7", "create a run in " + folder, "a folder without a run", "a run");
-  const std::string checkpoints = folder + "/checkpoints";
-  make_folder(checkpoints);
-  // Checkpoints first: a kill in between leaves a run without any, which a resume starts over.
-  for (const auto& [step, file] : checkpoint_files(checkpoints)) remove(file);
-  sync_folder(checkpoints);
+RunWriter RunWriter::create(const std::string& folder, RunDescription description) {
+  if (holds_run(folder)) throw Error("FILE-7", "create a run in " + folder, "a folder without a run", "a run");
+  make_folder(folder + "/checkpoints");
   RunWriter writer(folder, std::move(description), {});
   writer.publish({}, "running", nullptr);
   writer.remove_unlisted(nullptr);

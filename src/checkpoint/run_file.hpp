@@ -50,10 +50,8 @@ struct RunSegment {
 ///     run.finish(result);
 class RunWriter {
  public:
-  enum class Existing { refuse, replace };
-
-  /// A new run. `replace` removes the run that the folder holds (its checkpoints first), and no other file.
-  static RunWriter create(const std::string& folder, RunDescription description, Existing existing = Existing::refuse);
+  /// A new run. Errors: FILE-7 when the folder holds one.
+  static RunWriter create(const std::string& folder, RunDescription description);
   /// Goes on with the run of the folder; what an interrupted writer left behind is removed.
   static RunWriter reopen(const std::string& folder);
 

@@ -47,12 +47,6 @@ Shape Shape::with(int axis, std::int64_t extent) const {
   return Shape(changed);
 }
 
-Shape Shape::append(std::int64_t extent) const {
-  std::vector<std::int64_t> longer = extents();
-  longer.push_back(extent);
-  return Shape(longer);
-}
-
 std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (int axis = 0; axis < shape.rank(); ++axis) text += (axis ? ", " : "") + std::to_string(shape[axis]);

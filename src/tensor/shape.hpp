@@ -29,10 +29,9 @@ class Shape {
   /// The axis as a number from 0; errors as above.
   int index(int axis) const;
 
-  /// Without one axis; with an extent replaced; with one more axis behind the last.
+  /// Without one axis; with an extent replaced.
   Shape without(int axis) const;
   Shape with(int axis, std::int64_t extent) const;
-  Shape append(std::int64_t extent) const;
 
   std::vector<std::int64_t> extents() const { return {extents_.begin(), extents_.begin() + rank_}; }
   friend bool operator==(const Shape&, const Shape&) = default;
