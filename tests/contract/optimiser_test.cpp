@@ -1,7 +1,9 @@
 // Contract of the optimisers.
 #include <cmath>
+#include <limits>
 #include <memory>
 
+#include "kernels/adam.hpp"
 #include "kernels/copy.hpp"
 #include "numerics/arithmetic.hpp"
 #include "optim/adam.hpp"
@@ -212,6 +214,31 @@ BOOST_AUTO_TEST_CASE(OPT_3_an_overflow_of_the_update_itself_changes_nothing) {
     BOOST_TEST(parameter.value().read<float>()[0] == 3e38f);
     BOOST_TEST(optimiser->state().tensors[0].tensor.read<float>()[1] == 0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(OPT_3_adam_judges_each_element_by_the_results_that_it_would_write) {
+  constexpr float most = std::numeric_limits<float>::max(), inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> values{0,         1e-30f,   -1,   0x1p59f, -0x1p60f, 0x1p61f,      0x1p99f,
+                                  -0x1p100f, 0x1p101f, most, -most,   inf,      std::nanf("")};
+  const std::vector<kernels::AdamStep> steps{{1e-3, 0.9, 0.999, 1e-8, 0.01, true, 3},
+                                             {1e-3, 0.9, 0.999, 1e-8, 0.01, false, 3},
+                                             {1e30, 0.9, 0.999, 1e-8, 0, true, 1},
+                                             {1e-3, 0.9, 0.999, 1e-38, 0, true, 1},
+                                             {1e-3, 0, 0, 1e-8, 1e30, false, 1}};
+  for (const kernels::AdamStep& step : steps)
+    for (float w : values)
+      for (float m : values)
+        for (float v : values)
+          for (float g : {values[1], values[3], values[5], values[8], values[9], values[12]}) {
+            Tensor at[] = {Tensor::full({}, w), Tensor::full({}, m), Tensor::full({}, v)};
+            Tensor gradient = Tensor::full({}, g);
+            const bool judged = kernels::adam_is_finite(at[0], at[1], at[2], gradient, step);
+            kernels::adam(at[0], at[1], at[2], gradient, step);
+            bool written = true;
+            for (const Tensor& result : at) written = written && std::isfinite(result.item());
+            BOOST_REQUIRE_MESSAGE(judged == written, "w " << w << ", m " << m << ", v " << v << ", g " << g
+                                                          << ": judged " << judged << ", written " << written);
+          }
 }
 
 BOOST_AUTO_TEST_CASE(OPT_4_gradients_are_read_and_not_written_until_they_are_zeroed) {
