@@ -49,24 +49,16 @@ ASSAY_INLINE T lane_row(std::size_t begin, std::size_t count, Step step) {
 }
 
 /// As `lane_row`, over values that each stand for `stride` elements (a power of `lane_chunk`); depth at most 5.
-template <typename T, typename Step>
-inline T lane_tree(std::size_t begin, std::size_t count, std::size_t stride, Step step) {
-  if (stride == 1) return lane_row<T>(begin, count, step);
+template <typename T, typename Chunk>
+inline T lane_tree(std::size_t begin, std::size_t count, std::size_t stride, Chunk chunk) {
+  if (stride == 1) return chunk(begin, count);
   T lane[lane_count] = {};
   for (std::size_t done = 0, value = 0; done < count; done += stride, ++value) {
     const std::size_t size = count - done < stride ? count - done : stride;
     T& sum = lane[value % lane_count];
-    sum = sum + lane_tree<T>(begin + done, size, stride / lane_chunk, step);
+    sum = sum + lane_tree<T>(begin + done, size, stride / lane_chunk, chunk);
   }
   return add_lanes(lane);
-}
-
-template <typename T, typename Step>
-ASSAY_INLINE T lanes(std::size_t count, Step step) {
-  if (count <= lane_chunk) return lane_row<T>(0, count, step);
-  std::size_t stride = lane_chunk;
-  while ((count - 1) / stride >= lane_chunk) stride *= lane_chunk;
-  return lane_tree<T>(0, count, stride, step);
 }
 
 }  // namespace order_detail
@@ -91,23 +83,47 @@ ASSAY_INLINE auto chain_dot(std::size_t begin, std::size_t end, A a, B b) {
   return order_detail::chain<T>(begin, end, [&](T part, std::size_t k) { return multiply_add(a(k), b(k), part); });
 }
 
+/// The lane order of up to 4096 terms begin … begin + count − 1: of terms, and of squares by `multiply_add`.
+template <typename Term>
+ASSAY_INLINE auto lane_chunk_sum(std::size_t begin, std::size_t count, Term term) {
+  using T = decltype(term(count));
+  return order_detail::lane_row<T>(begin, count, [&](T part, std::size_t i) { return part + term(i); });
+}
+template <typename Term>
+ASSAY_INLINE auto lane_chunk_squares(std::size_t begin, std::size_t count, Term term) {
+  using T = decltype(term(count));
+  return order_detail::lane_row<T>(begin, count, [&](T part, std::size_t i) {
+    const T value = term(i);
+    return multiply_add(value, value, part);
+  });
+}
+
+/// Lane order over any number of terms, of which chunk(begin, count) adds up to 4096. The same as the `lane_sum` of all
+/// chunks' results, however they were come by.
+template <typename Chunk>
+ASSAY_INLINE auto lane_chunks(std::size_t count, Chunk chunk) {
+  if (count <= lane_chunk) return chunk(std::size_t{0}, count);
+  std::size_t stride = lane_chunk;
+  while ((count - 1) / stride >= lane_chunk) stride *= lane_chunk;
+  return order_detail::lane_tree<decltype(chunk(count, count))>(0, count, stride, chunk);
+}
+
 /// Lane order: up to 4096 terms in 32 lanes (lane l adds term(l), term(l + 32), … to +0), then for w = 16, 8, 4, 2, 1
 /// lane l adds lane l + w. More: each chunk of 4096 so, then the same rule over the chunk sums. No allocation.
 ///
 ///     lane_sum(n, [&](std::size_t i) { return x[i]; });
 template <typename Term>
 ASSAY_INLINE auto lane_sum(std::size_t count, Term term) {
-  using T = decltype(term(count));
-  return order_detail::lanes<T>(count, [&](T part, std::size_t i) { return part + term(i); });
+  return lane_chunks(count, [&](std::size_t begin, std::size_t part) { return lane_chunk_sum(begin, part, term); });
 }
 
 /// Lane order of products: Σ a(i)·b(i), i in [0, count), each step one `multiply_add`; chunk sums are plainly added.
-///
-///     lane_dot(n, term, term);  // a sum of squares
 template <typename A, typename B>
 ASSAY_INLINE auto lane_dot(std::size_t count, A a, B b) {
   using T = decltype(a(count));
-  return order_detail::lanes<T>(count, [&](T part, std::size_t i) { return multiply_add(a(i), b(i), part); });
+  return lane_chunks(count, [&](std::size_t begin, std::size_t part) {
+    return order_detail::lane_row<T>(begin, part, [&](T sum, std::size_t i) { return multiply_add(a(i), b(i), sum); });
+  });
 }
 
 }  // namespace ASSAY_ISA

@@ -2,13 +2,14 @@
 #include "kernels/mean_squared_error.hpp"
 
 #include "kernels/cpu/elementwise.hpp"
-#include "numerics/order.hpp"
+#include "kernels/cpu/lanes.hpp"
 
 namespace assay::kernels::ASSAY_ISA {
 
 void squared_error(View<const float> x, View<const float> target, View<float> total) {
-  auto difference = [=](std::size_t i) { return x.data[i] - target.data[i]; };
-  *total.data = numerics::lane_dot(static_cast<std::size_t>(size_of(x)), difference, difference);
+  *total.data = parallel_lane_chunks(size_of(x), [a = x.data, b = target.data](std::size_t begin, std::size_t count) {
+    return numerics::lane_chunk_squares(begin, count, [=](std::size_t i) { return a[i] - b[i]; });
+  });
 }
 
 void squared_error_gradient(View<const float> x, View<const float> target, View<const float> scale,

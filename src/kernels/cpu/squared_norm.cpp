@@ -1,14 +1,15 @@
 // Sum of squares of one run of elements.
 #include "kernels/squared_norm.hpp"
 
-#include "kernels/cpu/elementwise.hpp"
-#include "numerics/order.hpp"
+#include "kernels/cpu/lanes.hpp"
+#include "kernels/cpu/walk.hpp"
 
 namespace assay::kernels::ASSAY_ISA {
 
 double squared_norm(View<const float> x) {
-  auto term = [data = x.data](std::size_t i) { return static_cast<double>(data[i]); };
-  return numerics::lane_dot(static_cast<std::size_t>(size_of(x)), term, term);
+  return parallel_lane_chunks(size_of(x), [data = x.data](std::size_t begin, std::size_t count) {
+    return numerics::lane_chunk_squares(begin, count, [=](std::size_t i) { return static_cast<double>(data[i]); });
+  });
 }
 
 }  // namespace assay::kernels::ASSAY_ISA
