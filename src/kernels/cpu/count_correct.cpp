@@ -7,8 +7,12 @@ namespace assay::kernels::ASSAY_ISA {
 
 std::int64_t count_correct(View<const float> logits, View<const std::int32_t> labels) {
   std::int64_t classes = logits.extent[1], count = 0;
-  for (std::int64_t row = 0; row < logits.extent[0]; ++row)
-    if (row_argmax(logits.data + row * classes, classes) == labels.data[row * labels.stride[0]]) ++count;
+  parallel_for(logits.extent[0], elements_per_task / classes + 1, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t right = 0;
+    for (std::int64_t row = begin; row < end; ++row)
+      right += row_argmax(logits.data + row * classes, classes) == labels.data[row * labels.stride[0]];
+    __atomic_fetch_add(&count, right, __ATOMIC_RELAXED);
+  });
   return count;
 }
 

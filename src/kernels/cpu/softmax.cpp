@@ -8,10 +8,15 @@ namespace assay::kernels::ASSAY_ISA {
 void softmax(View<const float> x, View<float> y) {
   std::int64_t length = x.extent[x.rank - 1];
   if (length == 0) return;
-  for_rows(size_of(x) / length, length, [=](std::int64_t row) {
-    float* to = y.data + row * length;
-    float sum = row_exponentials(x.data + row * length, length, to);
-    for (std::int64_t i = 0; i < length; ++i) to[i] = to[i] / sum;
+  for_row_groups(size_of(x) / length, length, [=](std::int64_t first, std::int64_t rows, float* exponentials) {
+    rows_exponentials(x.data + first * length, rows, length, exponentials);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const float* from = exponentials + row * length;
+      float* to = y.data + (first + row) * length;
+      for_vectors(length, [=, sum = broadcast(row_sum(from, length))](std::int64_t i, auto... mask) {
+        store(to + i, divide(load(from + i, mask...), sum), mask...);
+      });
+    }
   });
 }
 
@@ -22,9 +27,9 @@ void softmax_gradient(View<const float> y, View<const float> upstream, View<floa
     const float* value = y.data + row * length;
     const float* g = upstream.data + row * length;
     float* to = gradient.data + row * length;
-    float dot = numerics::lane_dot(
-        static_cast<std::size_t>(length), [=](std::size_t i) { return g[i]; }, [=](std::size_t i) { return value[i]; });
-    for (std::int64_t i = 0; i < length; ++i) to[i] = value[i] * (g[i] - dot);
+    for_vectors(length, [=, dot = broadcast(row_dot(g, value, length))](std::int64_t i, auto... mask) {
+      store(to + i, multiply(load(value + i, mask...), subtract(load(g + i, mask...), dot)), mask...);
+    });
   });
 }
 
