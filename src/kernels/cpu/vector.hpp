@@ -1,9 +1,7 @@
 // Vector: as many floats as one register of the instruction set holds, and the few operations that kernels need.
 #pragma once
 
-#if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
-#endif
 
 #include <cstdint>
 
@@ -115,67 +113,57 @@ inline constexpr int vector_width = 4;
 inline constexpr int vector_registers = 16;
 
 struct Vector {
-  float lanes[4];
+  __m128 lanes;
 };
 struct Mask {
   std::int64_t count;
 };
 ASSAY_INLINE Mask first_lanes(std::int64_t count) { return {count}; }
-ASSAY_INLINE Vector zero() { return {}; }
-ASSAY_INLINE Vector broadcast(float x) { return {{x, x, x, x}}; }
-ASSAY_INLINE Vector load(const float* from) { return {{from[0], from[1], from[2], from[3]}}; }
+ASSAY_INLINE Vector zero() { return {_mm_setzero_ps()}; }
+ASSAY_INLINE Vector broadcast(float x) { return {_mm_set1_ps(x)}; }
+ASSAY_INLINE Vector load(const float* from) { return {_mm_loadu_ps(from)}; }
 ASSAY_INLINE Vector load(const float* from, Mask mask) {
-  Vector x{};
-  for (std::int64_t i = 0; i < mask.count; ++i) x.lanes[i] = from[i];
-  return x;
+  float lanes[4] = {};
+  for (std::int64_t i = 0; i < mask.count; ++i) lanes[i] = from[i];
+  return load(lanes);
 }
-ASSAY_INLINE void store(float* to, Vector x) {
-  for (int i = 0; i < 4; ++i) to[i] = x.lanes[i];
-}
+ASSAY_INLINE void store(float* to, Vector x) { _mm_storeu_ps(to, x.lanes); }
 ASSAY_INLINE void store(float* to, Vector x, Mask mask) {
   for (std::int64_t i = 0; i < mask.count; ++i) to[i] = x.lanes[i];
 }
-ASSAY_INLINE Vector add(Vector a, Vector b) {
-  Vector sum;
-  for (int i = 0; i < 4; ++i) sum.lanes[i] = a.lanes[i] + b.lanes[i];
-  return sum;
-}
-ASSAY_INLINE Vector subtract(Vector a, Vector b) {
-  for (int i = 0; i < 4; ++i) a.lanes[i] = a.lanes[i] - b.lanes[i];
-  return a;
-}
-ASSAY_INLINE Vector multiply(Vector a, Vector b) {
-  for (int i = 0; i < 4; ++i) a.lanes[i] = a.lanes[i] * b.lanes[i];
-  return a;
-}
-ASSAY_INLINE Vector divide(Vector a, Vector b) {
-  for (int i = 0; i < 4; ++i) a.lanes[i] = a.lanes[i] / b.lanes[i];
-  return a;
-}
+ASSAY_INLINE Vector add(Vector a, Vector b) { return {_mm_add_ps(a.lanes, b.lanes)}; }
+ASSAY_INLINE Vector subtract(Vector a, Vector b) { return {_mm_sub_ps(a.lanes, b.lanes)}; }
+ASSAY_INLINE Vector multiply(Vector a, Vector b) { return {_mm_mul_ps(a.lanes, b.lanes)}; }
+ASSAY_INLINE Vector divide(Vector a, Vector b) { return {_mm_div_ps(a.lanes, b.lanes)}; }
 ASSAY_INLINE Vector fma(Vector a, Vector b, Vector c) {
-  Vector sum;
-  for (int i = 0; i < 4; ++i) sum.lanes[i] = numerics::fma(a.lanes[i], b.lanes[i], c.lanes[i]);
-  return sum;
+  float x[4], y[4], sum[4];
+  store(x, a);
+  store(y, b);
+  store(sum, c);
+  for (int i = 0; i < 4; ++i) sum[i] = numerics::fma(x[i], y[i], sum[i]);
+  return load(sum);
+}
+ASSAY_INLINE Vector select(__m128 mask, Vector a, Vector b) {
+  return {_mm_or_ps(_mm_and_ps(mask, a.lanes), _mm_andnot_ps(mask, b.lanes))};
 }
 ASSAY_INLINE Vector select(Mask mask, Vector a, Vector b) {
-  for (int i = 0; i < 4; ++i) b.lanes[i] = i < mask.count ? a.lanes[i] : b.lanes[i];
-  return b;
+  const __m128i count = _mm_set1_epi32(static_cast<int>(mask.count));
+  return select(_mm_castsi128_ps(_mm_cmpgt_epi32(count, _mm_setr_epi32(0, 1, 2, 3))), a, b);
 }
 ASSAY_INLINE Vector maximum(Vector a, Vector b) {
-  for (int i = 0; i < 4; ++i) a.lanes[i] = numerics::maximum(a.lanes[i], b.lanes[i]);
-  return a;
+  const Vector larger{_mm_max_ps(a.lanes, b.lanes)}, both{_mm_and_ps(a.lanes, b.lanes)};
+  return select(_mm_cmpunord_ps(a.lanes, a.lanes), a, select(_mm_cmpeq_ps(a.lanes, b.lanes), both, larger));
+}
+ASSAY_INLINE std::uint32_t same_lanes(Vector a, Vector b) {
+  const __m128 nan = _mm_and_ps(_mm_cmpunord_ps(a.lanes, a.lanes), _mm_cmpunord_ps(b.lanes, b.lanes));
+  const __m128i equal = _mm_cmpeq_epi32(_mm_castps_si128(a.lanes), _mm_castps_si128(b.lanes));
+  return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_or_ps(nan, _mm_castsi128_ps(equal))));
 }
 template <int w>
 ASSAY_INLINE Vector exchanged(Vector x) {
-  return {{x.lanes[0 ^ w], x.lanes[1 ^ w], x.lanes[2 ^ w], x.lanes[3 ^ w]}};
+  return {_mm_shuffle_ps(x.lanes, x.lanes, w == 2 ? 0x4e : 0xb1)};
 }
-ASSAY_INLINE float first_of(Vector x) { return x.lanes[0]; }
-ASSAY_INLINE std::uint32_t same_lanes(Vector a, Vector b) {
-  std::uint32_t bits = 0;
-  for (int i = 0; i < 4; ++i)
-    bits |= std::uint32_t{numerics::canonical_bits(a.lanes[i]) == numerics::canonical_bits(b.lanes[i])} << i;
-  return bits;
-}
+ASSAY_INLINE float first_of(Vector x) { return _mm_cvtss_f32(x.lanes); }
 
 #endif
 
