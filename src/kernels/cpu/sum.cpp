@@ -126,7 +126,7 @@ void sum(View<const float> x, int kept, bool lanes, View<float> y) {
   const Walk<1> outputs = walk_of(0, kept, x), along = walk_of(kept, x.rank, x);
   if (!lanes)
     sum_columns<ChainOrder>(x, outputs, along, y.data);
-  else if (outputs.inner_stride()[0] < along.inner_stride()[0])
+  else if (outputs.extent[outputs.last] > 1 && outputs.inner_stride()[0] < along.inner_stride()[0])
     sum_columns<LaneOrder>(x, outputs, along, y.data);
   else if (along.last == 0 && along.inner_stride()[0] == 1)
     sum_rows(x, outputs, along.size, y.data, [length = along.size](const float* row) {
