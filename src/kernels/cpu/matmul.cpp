@@ -184,7 +184,7 @@ void pack_right(View<const float> b, float* to) {
 }
 
 // One matrix on one thread. Of each block of the depth, panels of columns are multiplied with all tiles of rows.
-void multiply(View<const float> a, View<const float> b, const Epilogue& epilogue, View<float> c) {
+void multiply_matrix(View<const float> a, View<const float> b, const Epilogue& epilogue, View<float> c) {
   const std::int64_t depth = a.extent[1], columns = c.extent[1], deepest = depth < block ? depth : block;
   const std::int64_t tallest = c.extent[0] < panel_rows ? c.extent[0] : panel_rows;
   const std::int64_t widest = columns < panel_columns ? columns : panel_columns;
@@ -247,7 +247,7 @@ void multiply(View<const float> a, View<const float> b, const Epilogue& epilogue
 }  // namespace
 
 void matmul(View<const float> a, View<const float> b, Epilogue epilogue, View<float> c) {
-  for_parts(a, b, epilogue, c, tile_rows, tile_columns, multiply);
+  for_parts(a, b, epilogue, c, tile_rows, tile_columns, multiply_matrix);
 }
 
 }  // namespace assay::kernels::ASSAY_ISA
