@@ -37,13 +37,20 @@ ASSAY_INLINE T add_lanes(T* lane) {
   return lane[0];
 }
 
-/// Elements begin … begin + count − 1, at most `lane_chunk` of them, in 32 lanes.
-template <typename T, typename Step>
-ASSAY_INLINE T lane_row(std::size_t begin, std::size_t count, Step step) {
+struct NothingAhead {
+  ASSAY_INLINE void operator()(std::size_t) const {}
+};
+
+/// Elements begin … begin + count − 1, at most `lane_chunk` of them, in 32 lanes. `ahead(i)` comes before the 32
+/// elements from i on.
+template <typename T, typename Step, typename Ahead = NothingAhead>
+ASSAY_INLINE T lane_row(std::size_t begin, std::size_t count, Step step, Ahead ahead = {}) {
   T lane[lane_count] = {};
   std::size_t i = 0;
-  for (; i + lane_count <= count; i += lane_count)
+  for (; i + lane_count <= count; i += lane_count) {
+    ahead(begin + i);
     for (std::size_t l = 0; l < lane_count; ++l) lane[l] = step(lane[l], begin + i + l);
+  }
   for (std::size_t l = 0; i + l < count; ++l) lane[l] = step(lane[l], begin + i + l);
   return add_lanes(lane);
 }
@@ -84,18 +91,20 @@ ASSAY_INLINE auto chain_dot(std::size_t begin, std::size_t end, A a, B b) {
 }
 
 /// The lane order of up to 4096 terms begin … begin + count − 1: of terms, and of squares by `multiply_add`.
+/// ahead(i), which may ask for memory, comes before the 32 terms from i on.
 template <typename Term>
 ASSAY_INLINE auto lane_chunk_sum(std::size_t begin, std::size_t count, Term term) {
   using T = decltype(term(count));
   return order_detail::lane_row<T>(begin, count, [&](T part, std::size_t i) { return part + term(i); });
 }
-template <typename Term>
-ASSAY_INLINE auto lane_chunk_squares(std::size_t begin, std::size_t count, Term term) {
+template <typename Term, typename Ahead = order_detail::NothingAhead>
+ASSAY_INLINE auto lane_chunk_squares(std::size_t begin, std::size_t count, Term term, Ahead ahead = {}) {
   using T = decltype(term(count));
-  return order_detail::lane_row<T>(begin, count, [&](T part, std::size_t i) {
+  auto step = [&](T part, std::size_t i) {
     const T value = term(i);
     return multiply_add(value, value, part);
-  });
+  };
+  return order_detail::lane_row<T>(begin, count, step, ahead);
 }
 
 /// Lane order over any number of terms, of which chunk(begin, count) adds up to 4096. The same as the `lane_sum` of all

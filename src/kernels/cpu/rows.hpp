@@ -41,7 +41,10 @@ ASSAY_INLINE float row_maximum(const float* x, std::int64_t length) {
     Vector b[4] = {best, best, best, best};
     for (; i + 4 * vector_width <= length; i += 4 * vector_width) {
 #pragma GCC unroll 4
-      for (int v = 0; v < 4; ++v) b[v] = maximum(b[v], load(x + i + v * vector_width));
+      for (int v = 0; v < 4; ++v) {
+        __builtin_prefetch(x + i + v * vector_width + 512);
+        b[v] = maximum(b[v], load(x + i + v * vector_width));
+      }
     }
     best = maximum(maximum(b[0], b[1]), maximum(b[2], b[3]));
   }

@@ -8,7 +8,13 @@ namespace assay::kernels::ASSAY_ISA {
 
 double squared_norm(View<const float> x) {
   return parallel_lane_chunks(size_of(x), [data = x.data](std::size_t begin, std::size_t count) {
-    return numerics::lane_chunk_squares(begin, count, [=](std::size_t i) { return static_cast<double>(data[i]); });
+    // Without being asked for ahead, memory comes at half of its speed: the arithmetic hides it from the processor.
+    auto ahead = [=](std::size_t i) {
+      __builtin_prefetch(data + i + 512);
+      __builtin_prefetch(data + i + 528);
+    };
+    return numerics::lane_chunk_squares(
+        begin, count, [=](std::size_t i) { return static_cast<double>(data[i]); }, ahead);
   });
 }
 
