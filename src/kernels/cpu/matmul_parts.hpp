@@ -48,13 +48,14 @@ ASSAY_INLINE void finish(const Epilogue& epilogue, View<const float> sums, View<
 }
 
 /// Calls multiply(a, b, epilogue, c) for matrices that make up all of c, from several threads. A thread's part is whole
-/// tiles along the longer side of c, because what is packed of the other side is packed by each thread.
+/// tiles along one side of c, and each thread packs what it needs of the other side. A left operand that lies row by
+/// row is not packed, so columns are shared out then, unless c is very tall.
 template <class Multiply>
 void for_parts(const View<const float>& a, const View<const float>& b, const Epilogue& epilogue, const View<float>& c,
                std::int64_t tile_rows, std::int64_t tile_columns, Multiply multiply) {
   std::int64_t rows = c.extent[c.rank - 2], columns = c.extent[c.rank - 1], depth = a.extent[a.rank - 1], matrices = 1;
   for (int axis = 0; axis < c.rank - 2; ++axis) matrices *= c.extent[axis];
-  const bool by_rows = rows >= columns;
+  const bool by_rows = a.stride[a.rank - 1] == 1 ? rows > 4 * columns : rows >= columns;
   const std::int64_t side = by_rows ? rows : columns, tile = by_rows ? tile_rows : tile_columns;
   const std::int64_t tiles = (side + tile - 1) / tile, products = tile * (by_rows ? columns : rows) * (depth + 1);
   constexpr std::int64_t products_per_thread = 1 << 18;  // fewer are done before another thread has woken up
