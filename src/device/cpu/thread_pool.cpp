@@ -4,6 +4,7 @@
 #include <xmmintrin.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -24,6 +25,10 @@ void require_default_float_environment() {
     throw Error("NUM-1", "floating-point environment", "MXCSR 0x1f80", std::to_string(_mm_getcsr()));
 }
 
+// Pauses of some tens of microseconds in all, in which a loop often follows on the last one. Waking a sleeping thread
+// takes as long as a small kernel.
+constexpr int pauses_before_sleep = 1000;
+
 class ThreadPool {
  public:
   ThreadPool() {
@@ -42,6 +47,7 @@ class ThreadPool {
     if (count < 1 || count > 1024) throw Error("NUM-1", source, "1 to 1024 threads", found);
     stop();
     stopping_ = false;
+    pauses_ = count <= static_cast<long>(std::thread::hardware_concurrency()) ? pauses_before_sleep : 0;
     for (int index = 1; index < count; ++index) workers_.emplace_back([this, index] { work(index); });
   }
 
@@ -52,16 +58,15 @@ class ThreadPool {
       work(context, 0, count);
       return;
     }
+    task_ = {count, std::min<std::int64_t>(most, size()), work, context};
+    unfinished_ = workers_.size();
     {
-      std::lock_guard<std::mutex> lock(mutex_);
-      task_ = {count, std::min<std::int64_t>(most, size()), work, context};
-      unfinished_ = workers_.size();
+      std::lock_guard<std::mutex> lock(mutex_);  // no worker is between its last look and its sleep
       ++generation_;
     }
     start_.notify_all();
     run_part(task_, 0);
-    std::unique_lock<std::mutex> lock(mutex_);
-    done_.wait(lock, [this] { return unfinished_ == 0; });
+    wait(done_, [this] { return unfinished_ == 0; });
   }
 
  private:
@@ -78,19 +83,23 @@ class ThreadPool {
     inside_loop = false;
   }
 
+  template <class Condition>
+  void wait(std::condition_variable& changed, Condition holds) {
+    for (int i = 0; i < pauses_ && !holds(); ++i) _mm_pause();
+    if (holds()) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed.wait(lock, holds);
+  }
+
   void work(int index) {
     require_default_float_environment();
-    std::uint64_t seen = 0;
-    for (;;) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      start_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+    for (std::uint64_t seen = 0;; ++seen) {
+      wait(start_, [&] { return stopping_ || generation_ != seen; });
       if (stopping_) return;
-      seen = generation_;
-      Task task = task_;
-      lock.unlock();
-      run_part(task, index);
-      lock.lock();
-      if (--unfinished_ == 0) done_.notify_one();
+      run_part(task_, index);  // the task stays until all workers are done with it
+      if (--unfinished_ > 0) continue;
+      std::lock_guard<std::mutex> lock(mutex_);
+      done_.notify_one();
     }
   }
 
@@ -98,20 +107,21 @@ class ThreadPool {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       stopping_ = true;
-      generation_ = 0;
     }
     start_.notify_all();
     for (std::thread& worker : workers_) worker.join();
     workers_.clear();
+    generation_ = 0;
   }
 
   std::vector<std::thread> workers_;
   std::mutex loop_, mutex_;
   std::condition_variable start_, done_;
   Task task_;
-  std::uint64_t generation_ = 0;
-  std::size_t unfinished_ = 0;
-  bool stopping_ = false;
+  std::atomic<std::uint64_t> generation_ = 0;
+  std::atomic<std::size_t> unfinished_ = 0;
+  std::atomic<bool> stopping_ = false;
+  int pauses_ = 0;
 };
 
 ThreadPool& pool() {
