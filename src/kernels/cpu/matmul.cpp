@@ -52,7 +52,6 @@ template <int R, int V, bool by_rows, bool whole>
 #pragma GCC unroll 5
   for (int i = 0; i < bases; ++i) base[i] = left.data + 3 * i * left.step;
   const float* row = right.data;
-  const float* ahead = right.data + prefetched * right.step;
   Vector sum[R][V];
 #pragma GCC unroll 14
   for (int i = 0; i < R; ++i)
@@ -65,7 +64,7 @@ template <int R, int V, bool by_rows, bool whole>
     for (int j = 0; j < V; ++j)
       b[j] = j + 1 < V || whole ? load(row + j * vector_width) : load(row + j * vector_width, mask);
 #pragma GCC unroll 2
-    for (int j = 0; j < V * vector_width; j += 16) __builtin_prefetch(ahead + j);
+    for (int j = 0; j < V * vector_width; j += 16) __builtin_prefetch(row + prefetched * right.step + j);
 #pragma GCC unroll 14
     for (int i = 0; i < R; ++i) {
       Vector a = broadcast(by_rows ? base[i / 3][i % 3 * left.step] : base[0][i]);
@@ -78,9 +77,7 @@ template <int R, int V, bool by_rows, bool whole>
       hide(base[i]);
     }
     row += right.step;
-    ahead += right.step;
     hide(row);
-    hide(ahead);
   };
   std::int64_t k = 0;
   for (const float* line = c; k < R && k < depth; ++k, line += step) {
