@@ -32,6 +32,7 @@ struct Walk {
   /// `count` elements from flat index `first` on, the first of them at offsets[v] in view v.
   template <class Body>
   ASSAY_INLINE void runs(std::int64_t begin, std::int64_t end, Body body) const {
+    if (begin >= end) return;  // an extent may be 0
     std::int64_t index[6], offset[views] = {};
     std::int64_t rest = begin;
     for (int axis = last; axis >= 0; --axis) {
