@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/add.hpp"
 #include "kernels/copy.hpp"
 
@@ -181,12 +182,15 @@ void Variable::backward(const Tensor& seed) const {
     for (std::size_t position = 0; position < contributions.size(); ++position) {
       if (!needed[position]) continue;
       Tensor& sum = totals[node->operands[position].variable.state_.get()];
-      sum = sum.defined() ? kernels::add(sum, contributions[position]) : std::move(contributions[position]);
+      if (sum.defined() && !sabotaged("gradient_once_per_reference"))
+        sum = kernels::add(sum, contributions[position]);
+      else
+        sum = std::move(contributions[position]);
     }
   }
 
   for (auto& [leaf, total] : leaves) {
-    if (leaf->gradient.defined())
+    if (leaf->gradient.defined() && !sabotaged("accumulation_forgets"))
       total = kernels::add(leaf->gradient, total);
     else if (!total.owns_storage_alone() || !total.contiguous())
       total = kernels::copy(total);  // two leaves, or a leaf and the caller's seed, must not share one gradient
