@@ -40,7 +40,7 @@ inline bool add_contract(const char* name, void (*body)(Device), const char* fil
 /// device is a BOOST_AUTO_TEST_CASE that is named in the same way.
 ///
 ///     CONTRACT(XFER_5_values_survive_a_round_trip_bit_for_bit) { Tensor x = drawn({3}, 1, -1, 1, device); … }
-#define CONTRACT(name)                                                                                          \
-  static void name(assay::Device device);                                                                       \
+#define CONTRACT(name)                                                                                           \
+  static void name(assay::Device device);                                                                        \
   [[maybe_unused]] static const bool name##_added = assay::test::add_contract(#name, &name, __FILE__, __LINE__); \
   static void name([[maybe_unused]] assay::Device device)
