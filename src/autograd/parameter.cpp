@@ -15,7 +15,7 @@ struct Parameter::State : std::enable_shared_from_this<Parameter::State> {
   Parameter proxy;  // what handles point to
 };
 
-Parameter::Parameter(Tensor value) : state_(std::make_shared<State>(std::move(value))) {}
+Parameter::Parameter(Tensor value) : state_(std::make_shared<State>(value.keep())) {}
 Parameter::Parameter(State* borrowed) : state_(std::shared_ptr<State>(), borrowed) {}
 Parameter::Parameter(Parameter&& other) noexcept = default;
 
@@ -38,7 +38,7 @@ void Parameter::set_value(const Tensor& value) {
   zero_gradient();
 }
 
-void Parameter::replace_value(Tensor value) { state_->variable.replace_value(std::move(value)); }
+void Parameter::replace_value(Tensor value) { state_->variable.replace_value(value.keep()); }
 void Parameter::set_gradient(Tensor gradient) { state_->variable.set_gradient(std::move(gradient)); }
 void Parameter::zero_gradient() { state_->variable.zero_gradient(); }
 

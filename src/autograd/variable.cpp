@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
+#include "device/counters.hpp"
 #include "kernels/add.hpp"
 #include "kernels/copy.hpp"
 
@@ -114,7 +115,7 @@ void Variable::set_gradient(Tensor gradient) {
   if (!(gradient.shape() == shape()) || !(gradient.device() == device()))
     throw Error("GRAPH-1", "set_gradient", to_string(shape()) + " on " + to_string(device()),
                 to_string(gradient.shape()) + " on " + to_string(gradient.device()));
-  state_->gradient = std::move(gradient);
+  state_->gradient = gradient.keep();
 }
 
 void Variable::zero_gradient() {
@@ -125,6 +126,7 @@ void Variable::zero_gradient() {
 void Variable::replace_value(Tensor value) {
   state_->require_leaf("replace_value");
   if (!(value.shape() == shape())) throw Error("ACC-4", "replace_value", to_string(shape()), to_string(value.shape()));
+  value.succeed(state_->value);
   state_->version = value.version();
   state_->value = std::move(value);
   state_->gradient = {};
@@ -194,6 +196,7 @@ void Variable::backward(const Tensor& seed) const {
       total = kernels::add(leaf->gradient, total);
     else if (!total.owns_storage_alone() || !total.contiguous())
       total = kernels::copy(total);  // two leaves, or a leaf and the caller's seed, must not share one gradient
+    if (!sabotaged("gradient_dies_with_its_pass")) total.keep();
   }
   for (auto& [leaf, total] : leaves) leaf->gradient = std::move(total);
 }
@@ -201,6 +204,7 @@ void Variable::backward(const Tensor& seed) const {
 Variable custom_gradient(const char* operation, Tensor output, const std::vector<Variable>& inputs, Vjp vjp) {
   if (!vjp || inputs.empty())
     throw Error("VJP-5", operation, "a gradient rule and at least one input", vjp ? "no inputs" : "no rule");
+  device_log::access(Access::node, {"", 0, operation});
   Variable result(std::move(output));
   bool differentiable =
       std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_gradient(); });

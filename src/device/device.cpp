@@ -7,12 +7,22 @@
 
 namespace assay {
 
-std::string to_string(Device device) { return device.kind == DeviceKind::cpu ? "cpu" : "reference"; }
+std::string to_string(Device device) {
+  switch (device.kind) {
+    case DeviceKind::cpu:
+      return "cpu";
+    case DeviceKind::reference:
+      return "reference";
+    default:
+      return "simulated";
+  }
+}
 
 Device parse_device(const std::string& name) {
-  for (Device device : {cpu, reference_device})
+  for (Device device : {cpu, reference_device, simulated})
     if (name == to_string(device)) return device;
-  throw Error("XFER-8", "choosing a device", "one that this build has: cpu, reference", "\"" + name + "\"");
+  throw Error("XFER-8", "choosing a device", "one that this build has: cpu, reference, simulated",
+              name == "cuda" ? "\"cuda\", whose kernels are not in this build" : "\"" + name + "\"");
 }
 
 std::vector<DeviceDescription> describe_devices() {
@@ -21,8 +31,8 @@ std::vector<DeviceDescription> describe_devices() {
   return {
       {"cpu", true, cpu_model() + ", " + instructions + " kernels, " + workers},
       {"reference", true, "float64 oracle, straight loops, one thread"},
-      {"simulated", false, "not in this build"},
-      {"cuda", false, "not in this build"},
+      {"simulated", true, "memory that the host cannot touch, counted transfers and launches; the cpu's kernels"},
+      {"cuda", false, "its kernels are not in this build"},
   };
 }
 

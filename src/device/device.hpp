@@ -6,10 +6,12 @@
 
 namespace assay {
 
-enum class DeviceKind { cpu, reference };
+enum class DeviceKind { cpu, reference, simulated };
+inline constexpr int device_kinds = 3;
 
-/// Names a device. `cpu` computes in binary32 as `reference/numerics.md` says; `reference` is the float64 oracle:
-/// slow straight loops that share no code with the kernels.
+/// Names a device. `cpu` computes in binary32 as `reference/numerics.md` says. `simulated` stands in for a GPU: its
+/// memory cannot be reached from the host, every transfer and launch is counted and can be made to fail, and its bits
+/// are those of `cpu`. `reference` is the float64 oracle: slow straight loops that share no code with the kernels.
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   friend bool operator==(Device, Device) = default;
@@ -17,8 +19,9 @@ struct Device {
 
 inline constexpr Device cpu{DeviceKind::cpu};
 inline constexpr Device reference_device{DeviceKind::reference};
+inline constexpr Device simulated{DeviceKind::simulated};
 
-/// "cpu" or "reference".
+/// "cpu", "reference" or "simulated".
 std::string to_string(Device device);
 
 /// The device of that name. Errors: XFER-8 for a name that this build does not have, with the names that it has.

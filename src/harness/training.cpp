@@ -5,6 +5,7 @@
 
 #include "autograd/ops.hpp"
 #include "base/error.hpp"
+#include "device/pass.hpp"
 #include "kernels/count_correct.hpp"
 #include "kernels/digest.hpp"
 #include "nn/shard_scope.hpp"
@@ -106,6 +107,7 @@ Variable Training::loss_of(const Variable& logits, std::span<const std::int32_t>
 StepRow Training::advance() {
   ProfileScope profile(profile_);
   std::uint64_t next = step_ + 1;
+  PassScope pass("step " + std::to_string(next));
   std::span<const std::int64_t> ids = sampler_.batch(static_cast<std::int64_t>(next));
   Batch batch = gather(data_.train, ids);
   auto rows = static_cast<std::int64_t>(ids.size());
@@ -178,6 +180,7 @@ Evaluation Training::evaluate(const Dataset& set) const {
     std::vector<std::int64_t> ids;
     for (std::int64_t id = begin; id < std::min(set.count, begin + configuration_.train.evaluation_batch); ++id)
       ids.push_back(id);
+    PassScope pass("evaluation from sample " + std::to_string(begin));
     Batch batch = gather(set, ids);
     auto rows = static_cast<std::int64_t>(ids.size());
     Variable logits = model_.forward(inputs(batch, 0, rows));

@@ -46,7 +46,7 @@ inline reference::AdamArrays oracle_adam(const Tensor& w, const Tensor& m, const
 /// Whether every element that `adam` would write is finite. Nothing is written.
 inline bool adam_is_finite(const Tensor& w, const Tensor& m, const Tensor& v, const Tensor& g, const AdamStep& step) {
   if (w.device() == reference_device) return reference::finite(oracle_adam(w, m, v, g, step));
-  return ASSAY_CPU(adam_is_finite)(operand(w), operand(m), operand(v), operand(g), rounded(step));
+  return launch(w.device(), ASSAY_CPU(adam_is_finite), w, m, v, g, rounded(step));
 }
 
 /// Updates w, m and v in place; all four have one shape and device. The formula stands in optim/adam.hpp.
@@ -57,7 +57,7 @@ inline void adam(Tensor w, Tensor m, Tensor v, const Tensor& g, const AdamStep& 
     m.write(next.m.values);
     v.write(next.v.values);
   } else {
-    ASSAY_CPU(adam)(w.write_view<float>(), m.write_view<float>(), v.write_view<float>(), operand(g), rounded(step));
+    launch(w.device(), ASSAY_CPU(adam), Out{w}, Out{m}, Out{v}, g, rounded(step));
   }
 }
 

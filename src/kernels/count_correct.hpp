@@ -20,7 +20,7 @@ inline std::int64_t count_correct(const Tensor& logits, const Tensor& labels, st
   require_labels("count_correct", logits, labels, ignored);
   if (logits.device() == reference_device)
     return reference::count_correct(oracle_operand(logits), oracle_operand(Labels{labels}));
-  return ASSAY_CPU(count_correct)(operand(contiguous(logits)), operand(Labels{labels}));
+  return launch(logits.device(), ASSAY_CPU(count_correct), contiguous(logits), Labels{labels});
 }
 
 }  // namespace assay::kernels

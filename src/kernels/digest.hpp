@@ -19,7 +19,7 @@ inline std::uint64_t digest(const Tensor& x, std::uint64_t first_index = 0) {
   return with_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
     if (x.device() == reference_device) return reference::digest(x.read<T>().span(), first_index);
-    return ASSAY_CPU(digest)(x.view<T>(), first_index);
+    return launch(x.device(), ASSAY_CPU(digest), As<T>{x}, first_index);
   });
 }
 

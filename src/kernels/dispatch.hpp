@@ -2,10 +2,13 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 
 #include "base/error.hpp"
+#include "device/counters.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/profile.hpp"
+#include "device/simulated/memory.hpp"
 #include "reference/array.hpp"
 #include "tensor/tensor.hpp"
 
@@ -34,9 +37,9 @@
   __VA_ARGS__;                     \
   }
 
-/// A callable that runs the kernel of that name in the build for this processor and the profile.
+/// The kernel of that name: runs the build for this processor and the profile.
 #define ASSAY_CPU(kernel)                                                                 \
-  [](const auto&... operands) {                                                           \
+  ::assay::kernels::named(#kernel, [](const auto&... operands) {                          \
     const bool fast = profile() == Profile::fast;                                         \
     switch (isa()) {                                                                      \
       case Isa::avx512:                                                                   \
@@ -46,7 +49,7 @@
       default:                                                                            \
         return fast ? fast_baseline::kernel(operands...) : baseline::kernel(operands...); \
     }                                                                                     \
-  }
+  })
 
 namespace assay::kernels {
 
@@ -64,20 +67,71 @@ namespace fast_avx512 {
 using namespace avx512;
 }
 
-/// Marks a tensor operand whose elements are int32 (labels) or uint8 (masks), not real numbers.
-struct Labels {
+/// A kernel under the name that counts, faults and traces know it by.
+template <class Call>
+struct Kernel {
+  const char* name;
+  Call call;
+  template <class... Operands>
+  auto operator()(const Operands&... operands) const {
+    return call(operands...);
+  }
+};
+template <class Call>
+Kernel<Call> named(const char* name, Call call) {
+  return {name, call};
+}
+
+/// Marks a tensor operand whose elements are not the device's real numbers.
+template <class T>
+struct As {
   const Tensor& tensor;
 };
-struct Mask {
+using Labels = As<std::int32_t>;
+using Mask = As<std::uint8_t>;
+/// Marks a tensor that the kernel writes; its version rises when the launch succeeds.
+struct Out {
   const Tensor& tensor;
 };
 
-inline View<const float> operand(const Tensor& tensor) { return tensor.view<float>(); }
-inline View<const std::int32_t> operand(Labels labels) { return labels.tensor.view<std::int32_t>(); }
-inline View<const std::uint8_t> operand(Mask mask) { return mask.tensor.view<std::uint8_t>(); }
+/// `simulated` runs the cpu's kernels on its own memory, which only a launch may reach.
+template <class T>
+View<T> reachable(View<T> view, Device device) {
+  if (device == simulated) view.data = simulated_memory::on_host(view.data);
+  return view;
+}
+
+template <class T>
+View<const T> operand(As<T> as) {
+  return reachable(as.tensor.template view<T>(), as.tensor.device());
+}
+inline View<const float> operand(const Tensor& tensor) { return operand(As<float>{tensor}); }
+inline View<float> operand(Out out) { return reachable(Tensor(out.tensor).write_view<float>(), out.tensor.device()); }
 template <class T>
 T operand(const T& argument) {
   return argument;
+}
+
+/// What `operand` would refuse, before anything is counted as written.
+inline void require_operand(const Tensor& tensor) { tensor.view<float>(); }
+inline void require_operand(Out out) { out.tensor.view<float>(); }
+template <class T>
+void require_operand(As<T> as) {
+  as.tensor.template view<T>();
+}
+template <class T>
+void require_operand(const T&) {}
+
+/// Runs a kernel of a device with 32-bit numbers. Tensors arrive as views, other arguments as they are. A number that
+/// it returns crosses from the device to the host. Errors: RES-6 when the launch fails, RES-2, RES-8 and ACC-4 for
+/// operands that cannot be used; nothing is written then.
+template <class Call, class... Operands>
+auto launch(Device device, const Kernel<Call>& kernel, const Operands&... operands) {
+  (require_operand(operands), ...);
+  device_log::launch(device, kernel.name);
+  using Result = decltype(kernel(operand(operands)...));
+  if constexpr (!std::is_void_v<Result>) device_log::download(device, sizeof(Result), {"", 0, kernel.name});
+  return kernel(operand(operands)...);
 }
 
 template <class T>
@@ -86,21 +140,25 @@ reference::Array array_of(const Tensor& tensor) {
   return {tensor.shape().extents(), std::vector<double>(values.begin(), values.end())};
 }
 inline reference::Array oracle_operand(const Tensor& tensor) { return array_of<double>(tensor); }
-inline reference::Array oracle_operand(Labels labels) { return array_of<std::int32_t>(labels.tensor); }
-inline reference::Array oracle_operand(Mask mask) { return array_of<std::uint8_t>(mask.tensor); }
+template <class T>
+reference::Array oracle_operand(As<T> as) {
+  return array_of<T>(as.tensor);
+}
 template <class T>
 T oracle_operand(const T& argument) {
   return argument;
 }
 
-/// Computes `output`: on cpu with `kernel(operands…, output)`, on the reference device with the array that
-/// `oracle(operands…)` returns. Tensor operands arrive as views or arrays, other arguments as they are.
-template <class Kernel, class Oracle, class... Operands>
-Tensor run(Tensor output, Kernel kernel, Oracle oracle, const Operands&... operands) {
-  if (output.device().kind == DeviceKind::reference)
+/// Computes `output`: on the reference device as the array that `oracle(operands…)` returns, elsewhere by
+/// `kernel(operands…, output)`. Tensor operands arrive as arrays or views, other arguments as they are.
+template <class Call, class Oracle, class... Operands>
+Tensor run(Tensor output, const Kernel<Call>& kernel, Oracle oracle, const Operands&... operands) {
+  if (output.device() == reference_device) {
+    device_log::launch(output.device(), kernel.name);
     output.write(oracle(oracle_operand(operands)...).values);
-  else
-    kernel(operand(operands)..., output.write_view<float>());
+  } else {
+    launch(output.device(), kernel, operands..., Out{output});
+  }
   return output;
 }
 
@@ -112,8 +170,9 @@ inline void require_same_device(const char* operation, const Tensor& a, const Te
 }
 
 /// `run` over two operands that are stretched to their common shape. Errors: GRAPH-11, GRAPH-13.
-template <class Kernel, class Oracle>
-Tensor run_broadcast(const char* operation, Kernel kernel, Oracle oracle, const Tensor& a, const Tensor& b) {
+template <class Call, class Oracle>
+Tensor run_broadcast(const char* operation, const Kernel<Call>& kernel, Oracle oracle, const Tensor& a,
+                     const Tensor& b) {
   require_same_device(operation, a, b);
   Shape shape = broadcast(operation, a.shape(), b.shape());
   return run(Tensor::uninitialised(shape, a.device()), kernel, oracle, a.expand(shape), b.expand(shape));

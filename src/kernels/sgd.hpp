@@ -34,7 +34,7 @@ inline reference::SgdArrays oracle_sgd(const Tensor& w, const Tensor& u, const T
 /// Whether every element that `sgd` would write is finite. Nothing is written.
 inline bool sgd_is_finite(const Tensor& w, const Tensor& u, const Tensor& g, const SgdStep& step) {
   if (w.device() == reference_device) return reference::finite(oracle_sgd(w, u, g, step));
-  return ASSAY_CPU(sgd_is_finite)(operand(w), operand(u), operand(g), rounded(step));
+  return launch(w.device(), ASSAY_CPU(sgd_is_finite), w, u, g, rounded(step));
 }
 
 /// Updates w and its velocity u in place; all three have one shape and device. The formula stands in optim/sgd.hpp.
@@ -44,7 +44,7 @@ inline void sgd(Tensor w, Tensor u, const Tensor& g, const SgdStep& step) {
     w.write(next.w.values);
     u.write(next.u.values);
   } else {
-    ASSAY_CPU(sgd)(w.write_view<float>(), u.write_view<float>(), operand(g), rounded(step));
+    launch(w.device(), ASSAY_CPU(sgd), Out{w}, Out{u}, g, rounded(step));
   }
 }
 

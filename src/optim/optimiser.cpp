@@ -31,7 +31,7 @@ Optimiser::Optimiser(std::string kind, ParameterList parameters, std::vector<Slo
     if (!kernels::finite(value)) throw Error("OPT-1", kind_, "finite values", "\"" + entry.name + "\" not finite");
     state_.emplace_back();
     for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-      state_.back().push_back(Tensor::zeros(value.shape(), device_));
+      state_.back().push_back(Tensor::zeros(value.shape(), device_).keep());
   }
 }
 

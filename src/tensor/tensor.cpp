@@ -2,8 +2,10 @@
 #include "tensor/tensor.hpp"
 
 #include <cstring>
+#include <mutex>
 
 #include "base/error.hpp"
+#include "device/counters.hpp"
 
 namespace assay {
 
@@ -11,8 +13,7 @@ struct Tensor::Storage {
   DeviceBuffer buffer;
   Dtype dtype;
   std::uint64_t version = 0;
-  std::shared_ptr<const std::vector<std::byte>> mirror;
-  std::uint64_t mirror_version = 0;
+  std::shared_ptr<const std::vector<std::byte>> mirror;  // of all of the buffer, at this version; or none
   bool leased = false;
 };
 
@@ -46,29 +47,34 @@ std::array<std::int64_t, max_rank> row_major(const Shape& shape) {
 
 }  // namespace
 
-Tensor Tensor::uninitialised(const Shape& shape, Device device, Dtype dtype) {
+Tensor Tensor::uninitialised(const Shape& shape, Device device, Dtype dtype, Site site) {
   Tensor tensor;
   tensor.storage_ = std::make_shared<Storage>();
-  tensor.storage_->buffer = DeviceBuffer(device, static_cast<std::size_t>(shape.size()) * size_of(dtype));
+  tensor.storage_->buffer = DeviceBuffer(device, static_cast<std::size_t>(shape.size()) * size_of(dtype), site);
   tensor.storage_->dtype = dtype;
   tensor.shape_ = shape;
   tensor.strides_ = row_major(shape);
   return tensor;
 }
 
-Tensor Tensor::full(const Shape& shape, double value, Device device) {
-  Tensor tensor = uninitialised(shape, device);
-  auto fill = [&](auto* elements, auto element) { std::fill_n(elements, shape.size(), element); };
+Tensor Tensor::full(const Shape& shape, double value, Device device, Site site) {
+  Tensor tensor = uninitialised(shape, device, site);
+  auto fill = [&](auto element) {
+    tensor.storage_->buffer.fill(&element, sizeof element, static_cast<std::size_t>(shape.size()));
+  };
   if (tensor.dtype() == Dtype::float32)
-    fill(tensor.write_view<float>().data, static_cast<float>(value));
+    fill(static_cast<float>(value));
   else
-    fill(tensor.write_view<double>().data, value);
+    fill(value);
+  tensor.count_write();
   return tensor;
 }
 
 Dtype Tensor::dtype() const { return storage_->dtype; }
 Device Tensor::device() const { return storage_->buffer.device(); }
 std::uint64_t Tensor::version() const { return storage_->version; }
+
+void Tensor::succeed(const Tensor& before) { storage_->version = before.version() + 1; }
 
 bool Tensor::contiguous() const {
   std::int64_t expected = 1;
@@ -80,19 +86,22 @@ bool Tensor::contiguous() const {
 }
 
 std::byte* Tensor::elements(Dtype dtype) const {
-  if (!defined()) throw Error("ACC-9", "access to a tensor", "a tensor with a value", "one without");
+  if (!defined() || (size() == 0 && sabotaged("empty_is_undefined")))
+    throw Error("ACC-9", "access to a tensor", "a tensor with a value", "one without");
   if (dtype != storage_->dtype)
     throw Error("ACC-4", "access to a tensor " + to_string(shape_), name_of(storage_->dtype), name_of(dtype));
   return storage_->buffer.data() + static_cast<std::size_t>(offset_) * size_of(dtype);
 }
 
-std::pair<std::shared_ptr<const std::vector<std::byte>>, std::int64_t> Tensor::host_bytes(Dtype dtype) const {
+std::pair<std::shared_ptr<const std::vector<std::byte>>, std::int64_t> Tensor::host_bytes(Dtype dtype,
+                                                                                          Site site) const {
   elements(dtype);
+  device_log::access(Access::read, site);
   Storage& storage = *storage_;
-  if (!storage.mirror || storage.mirror_version != storage.version) {
-    const std::byte* from = storage.buffer.data();
-    storage.mirror = std::make_shared<const std::vector<std::byte>>(from, from + storage.buffer.bytes());
-    storage.mirror_version = storage.version;
+  if (!storage.mirror || sabotaged("snapshot_not_kept")) {
+    std::vector<std::byte> bytes(storage.buffer.bytes());
+    storage.buffer.download(0, bytes.data(), bytes.size(), site);
+    storage.mirror = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   }
   if (contiguous()) return {storage.mirror, offset_};
   std::size_t width = size_of(dtype);
@@ -105,46 +114,84 @@ std::pair<std::shared_ptr<const std::vector<std::byte>>, std::int64_t> Tensor::h
   return {std::move(gathered), 0};
 }
 
-void Tensor::write_bytes(Dtype dtype, std::span<const std::byte> bytes) {
+void Tensor::write_bytes(Dtype dtype, std::span<const std::byte> bytes, Site site) {
   elements(dtype);
   std::size_t width = size_of(dtype);
   if (bytes.size() != static_cast<std::size_t>(size()) * width)
     throw Error("ACC-4", "write to a tensor " + to_string(shape_), std::to_string(size()) + " elements",
                 std::to_string(bytes.size() / width));
-  count_write();
-  const std::byte* from = bytes.data();
+  device_log::access(Access::write, site);
+  Storage& storage = *storage_;
   if (contiguous()) {
-    if (!bytes.empty()) std::memcpy(elements(dtype), from, bytes.size());
-    return;
+    storage.buffer.upload(static_cast<std::size_t>(offset_) * width, bytes.data(), bytes.size(), site);
+  } else {
+    std::vector<std::byte> all(storage.buffer.bytes());
+    storage.buffer.download(0, all.data(), all.size(), site);
+    const std::byte* from = bytes.data();
+    for_each_offset(shape_, strides_, offset_, [&](std::int64_t offset) {
+      std::memcpy(all.data() + static_cast<std::size_t>(offset) * width, from, width);
+      from += width;
+    });
+    storage.buffer.upload(0, all.data(), all.size(), site);
   }
-  for_each_offset(shape_, strides_, offset_, [&](std::int64_t offset) {
-    std::memcpy(storage_->buffer.data() + static_cast<std::size_t>(offset) * width, from, width);
-    from += width;
-  });
+  if (storage.mirror && storage.mirror->size() == bytes.size() && sabotaged("snapshot_shares_memory"))
+    std::memcpy(const_cast<std::byte*>(storage.mirror->data()), bytes.data(), bytes.size());
+  count_write();
+  if (dtype == Dtype::int32 && bytes.size() == storage.buffer.bytes() && contiguous())
+    storage.mirror = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
 }
 
-double Tensor::item() const {
+double Tensor::item(Site site) const {
   if (!defined() || size() != 1)
     throw Error("ACC-4", "item", "one element", defined() ? to_string(shape_) : "a tensor without a value");
-  return with_type(dtype(), [&](auto zero) { return static_cast<double>(read<decltype(zero)>()[0]); });
+  return with_type(dtype(), [&](auto zero) { return static_cast<double>(read<decltype(zero)>(site)[0]); });
 }
 
-Tensor Tensor::to(Device device) const {
+Tensor Tensor::keep() const {
+  storage_->buffer.keep();
+  return *this;
+}
+
+Tensor Tensor::to(Device device, Site site) const {
   return with_type(dtype(), [&](auto zero) {
     using T = decltype(zero);
-    return from(read<T>().span(), shape_, device);
+    return from(read<T>(site).span(), shape_, device, site);
   });
 }
 
-void Tensor::count_write() { ++storage_->version; }
+void Tensor::count_write() {
+  if (!sabotaged("version_stays")) ++storage_->version;
+  if (!sabotaged("stale_mirror")) storage_->mirror.reset();
+}
 
 void Tensor::open_lease() const {
-  if (std::exchange(storage_->leased, true))
+  if (std::exchange(storage_->leased, true) && !sabotaged("second_lease_allowed"))
     throw Error("ACC-2", "edit of a tensor " + to_string(shape_), "no open lease",
                 "one that is neither committed nor discarded");
 }
 
 void Tensor::close_lease() const noexcept { storage_->leased = false; }
+
+namespace {
+
+std::mutex abandoned_mutex;
+std::vector<std::string>& abandoned() {
+  static std::vector<std::string> places;
+  return places;
+}
+
+}  // namespace
+
+void detail::abandon_lease(Site site) noexcept {
+  if (sabotaged("lease_not_counted")) return;
+  std::lock_guard<std::mutex> lock(abandoned_mutex);
+  abandoned().push_back(std::string(site.file) + ":" + std::to_string(site.line) + ", " + site.function);
+}
+
+std::vector<std::string> abandoned_leases() {
+  std::lock_guard<std::mutex> lock(abandoned_mutex);
+  return abandoned();
+}
 
 Tensor Tensor::transpose(int axis_a, int axis_b) const {
   auto a = static_cast<std::size_t>(shape_.index(axis_a)), b = static_cast<std::size_t>(shape_.index(axis_b));

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/sabotage.hpp"
 #include "device/buffer.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/shape.hpp"
@@ -42,6 +45,10 @@ class Lease;
 /// copy that is installed by `commit`, `write` installs a new value. Shape, dtype and device are known without reading.
 /// Every write raises `version` by one. Kernels use `view` and `write_view`, which show device memory.
 ///
+/// The value is always current on its device. A read leaves a copy on the host that serves all reads until the value
+/// changes; written int32 values stay there from the start, since operations check indices before they use them.
+/// A tensor made inside a PassScope lives until the next pass unless `keep` moves it out (RES-8).
+///
 ///     Tensor x = Tensor::from<float>({1, 2, 3, 4}, {2, 2});
 ///     x.transpose(0, 1).read<float>()[1];  // 3
 class Tensor {
@@ -50,20 +57,22 @@ class Tensor {
   Tensor() = default;
 
   /// A tensor whose elements hold anything until they are written.
-  static Tensor uninitialised(const Shape& shape, Device device = cpu) {
-    return uninitialised(shape, device, real(device));
+  static Tensor uninitialised(const Shape& shape, Device device = cpu, Site site = Site::here()) {
+    return uninitialised(shape, device, real(device), site);
   }
-  static Tensor uninitialised(const Shape& shape, Device device, Dtype dtype);
-  static Tensor zeros(const Shape& shape, Device device = cpu) { return full(shape, 0, device); }
-  /// Every element `value`, rounded once to the device's real type.
-  static Tensor full(const Shape& shape, double value, Device device = cpu);
+  static Tensor uninitialised(const Shape& shape, Device device, Dtype dtype, Site site = Site::here());
+  static Tensor zeros(const Shape& shape, Device device = cpu, Site site = Site::here()) {
+    return full(shape, 0, device, site);
+  }
+  /// Every element `value`, rounded once to the device's real type; written on the device, nothing is uploaded.
+  static Tensor full(const Shape& shape, double value, Device device = cpu, Site site = Site::here());
   /// From host values, row-major; float and double values become the device's real type, others keep theirs.
   /// Errors: ACC-4 when the count is not the shape's size.
   template <class T>
-  static Tensor from(std::span<const T> values, const Shape& shape, Device device = cpu);
+  static Tensor from(std::span<const T> values, const Shape& shape, Device device = cpu, Site site = Site::here());
   template <class T>
-  static Tensor from(const std::vector<T>& values, const Shape& shape, Device device = cpu) {
-    return from(std::span<const T>(values), shape, device);
+  static Tensor from(const std::vector<T>& values, const Shape& shape, Device device = cpu, Site site = Site::here()) {
+    return from(std::span<const T>(values), shape, device, site);
   }
 
   bool defined() const { return storage_ != nullptr; }
@@ -74,6 +83,8 @@ class Tensor {
   Device device() const;
   /// Writes so far; shared by all views of one value.
   std::uint64_t version() const;
+  /// Counts this value as the next version of another, in whose place it is put.
+  void succeed(const Tensor& before);
   /// Whether two handles show the same storage, perhaps through different views.
   bool shares_storage_with(const Tensor& other) const { return storage_ == other.storage_; }
   /// Whether no other handle holds the storage.
@@ -82,23 +93,25 @@ class Tensor {
 
   /// The value now. One download serves all reads until the value changes. Errors: ACC-4 for another element type.
   template <class T>
-  Snapshot<T> read() const;
+  Snapshot<T> read(Site site = Site::here()) const;
   /// A lease on a writable copy. Errors: ACC-2 when one is open already, ACC-4 for another element type.
   template <class T>
-  [[nodiscard]] Lease<T> edit();
+  [[nodiscard]] Lease<T> edit(Site site = Site::here());
   /// Installs a new value, row-major. Errors: ACC-4 for another element type or count; nothing is written then.
   template <class T>
-  void write(std::span<const T> values);
+  void write(std::span<const T> values, Site site = Site::here());
   template <class T>
-  void write(const std::vector<T>& values) {
-    write(std::span<const T>(values));
+  void write(const std::vector<T>& values, Site site = Site::here()) {
+    write(std::span<const T>(values), site);
   }
   /// The only element as a double. Errors: ACC-4 when there is not exactly one.
-  double item() const;
+  double item(Site site = Site::here()) const;
+  /// The same tensor, moved out of its pass with all its handles and views. Errors: RES-8 when the pass is over.
+  Tensor keep() const;
 
   /// A new tensor with the same value on another device; real numbers take that device's type (widening is exact, the
   /// way back rounds once), so a round trip keeps the bits.
-  Tensor to(Device device) const;
+  Tensor to(Device device, Site site = Site::here()) const;
 
   // Views: no element is copied, and a write through one is seen through all (ACC-4 for a wrong axis or extent).
   Tensor transpose(int axis_a, int axis_b) const;
@@ -122,8 +135,8 @@ class Tensor {
   friend class Lease;
 
   std::byte* elements(Dtype dtype) const;
-  std::pair<std::shared_ptr<const std::vector<std::byte>>, std::int64_t> host_bytes(Dtype dtype) const;
-  void write_bytes(Dtype dtype, std::span<const std::byte> bytes);
+  std::pair<std::shared_ptr<const std::vector<std::byte>>, std::int64_t> host_bytes(Dtype dtype, Site site) const;
+  void write_bytes(Dtype dtype, std::span<const std::byte> bytes, Site site);
   void count_write();
   void open_lease() const;
   void close_lease() const noexcept;
@@ -134,8 +147,15 @@ class Tensor {
   std::int64_t offset_ = 0;
 };
 
-/// A writable copy of a tensor's value; nothing is seen by anyone until `commit`, and `discard` or destruction drops
-/// it.
+/// Places whose leases ended without commit or discard while no exception was under way, each once for every lease.
+std::vector<std::string> abandoned_leases();
+
+namespace detail {
+void abandon_lease(Site site) noexcept;
+}
+
+/// A writable copy of a tensor's value; nothing is seen by anyone until `commit`, and `discard` drops it. One that just
+/// ends is dropped too, but is a mistake, which `abandoned_leases` tells (ACC-2).
 ///
 ///     auto lease = bias.edit<float>();
 ///     lease[0] += 1;
@@ -143,58 +163,73 @@ class Tensor {
 template <class T>
 class [[nodiscard]] Lease {
  public:
-  explicit Lease(Tensor tensor) : tensor_(std::move(tensor)) {
-    auto now = tensor_.read<T>();
+  Lease(Tensor tensor, Site site) : tensor_(std::move(tensor)), site_(site), exceptions_(std::uncaught_exceptions()) {
+    auto now = tensor_.read<T>(site);
     values_.assign(now.begin(), now.end());
     tensor_.open_lease();
   }
-  Lease(Lease&& other) noexcept : tensor_(std::exchange(other.tensor_, {})), values_(std::move(other.values_)) {}
+  Lease(Lease&& other) noexcept
+      : tensor_(std::exchange(other.tensor_, {})),
+        values_(std::move(other.values_)),
+        site_(other.site_),
+        exceptions_(other.exceptions_) {}
   Lease& operator=(Lease&&) = delete;
-  ~Lease() { discard(); }
+  ~Lease() {
+    if (tensor_.defined() && std::uncaught_exceptions() <= exceptions_) detail::abandon_lease(site_);
+    discard();
+  }
 
   T& operator[](std::int64_t index) { return values_[static_cast<std::size_t>(index)]; }
   std::span<T> span() { return values_; }
+  /// Installs the values as one write. When that fails the lease stays open and the tensor as it was.
   void commit() {
-    tensor_.write(std::span<const T>(values_));
-    discard();
+    tensor_.write(std::span<const T>(values_), site_);
+    close();
   }
   void discard() noexcept {
-    if (tensor_.defined()) std::exchange(tensor_, {}).close_lease();
+    if (tensor_.defined() && sabotaged("lease_discard_commits")) tensor_.write(std::span<const T>(values_), site_);
+    close();
   }
 
  private:
+  void close() noexcept {
+    if (tensor_.defined()) std::exchange(tensor_, {}).close_lease();
+  }
+
   Tensor tensor_;
   std::vector<T> values_;
+  Site site_;
+  int exceptions_;
 };
 
 template <class T>
-Lease<T> Tensor::edit() {
-  return Lease<T>(*this);
+Lease<T> Tensor::edit(Site site) {
+  return Lease<T>(*this, site);
 }
 
 template <class T>
-Snapshot<T> Tensor::read() const {
-  auto [bytes, first] = host_bytes(dtype_of<T>());
+Snapshot<T> Tensor::read(Site site) const {
+  auto [bytes, first] = host_bytes(dtype_of<T>(), site);
   return Snapshot<T>(std::move(bytes), first, size());
 }
 
 template <class T>
-void Tensor::write(std::span<const T> values) {
-  write_bytes(dtype_of<T>(), std::as_bytes(values));
+void Tensor::write(std::span<const T> values, Site site) {
+  write_bytes(dtype_of<T>(), std::as_bytes(values), site);
 }
 
 template <class T>
-Tensor Tensor::from(std::span<const T> values, const Shape& shape, Device device) {
+Tensor Tensor::from(std::span<const T> values, const Shape& shape, Device device, Site site) {
   constexpr bool is_real = std::is_floating_point_v<T>;
-  Tensor tensor = uninitialised(shape, device, is_real ? real(device) : dtype_of<T>());
+  Tensor tensor = uninitialised(shape, device, is_real ? real(device) : dtype_of<T>(), site);
   if constexpr (is_real) {
     if (tensor.dtype() != dtype_of<T>()) {
       using Other = std::conditional_t<std::is_same_v<T, float>, double, float>;
-      tensor.write(std::vector<Other>(values.begin(), values.end()));
+      tensor.write(std::vector<Other>(values.begin(), values.end()), site);
       return tensor;
     }
   }
-  tensor.write(values);
+  tensor.write(values, site);
   return tensor;
 }
 

@@ -135,10 +135,10 @@ BOOST_AUTO_TEST_CASE(RES_10_after_the_second_step_a_training_asks_for_no_more_me
   Datasets data = load_datasets(configuration.data);
   Training training(configuration, data);
   while (training.step() < training.steps_per_epoch()) training.advance();  // its last batch has another size
-  MemoryCounters before = memory_counters();
+  DeviceCounters before = device_counters(cpu);
   while (training.step() < training.total_steps()) {
     training.advance();
-    MemoryCounters now = memory_counters();
+    DeviceCounters now = device_counters(cpu);
     BOOST_TEST(now.requests == before.requests, "step " << training.step() << " asked the operating system");
     BOOST_TEST(now.live_bytes == before.live_bytes, "step " << training.step() << " holds more than the one before");
   }

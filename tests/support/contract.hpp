@@ -11,7 +11,7 @@ namespace assay::test {
 
 /// The devices that all contracts are checked on; a new device is added here and runs the whole suite unchanged.
 inline const std::vector<Device>& contract_devices() {
-  static const std::vector<Device> all{cpu};
+  static const std::vector<Device> all{cpu, simulated};
   return all;
 }
 

@@ -14,7 +14,7 @@
 namespace assay::test {
 
 inline const std::vector<Device>& devices() {
-  static const std::vector<Device> all{cpu, reference_device};
+  static const std::vector<Device> all{cpu, simulated, reference_device};
   return all;
 }
 

@@ -34,9 +34,9 @@ BOOST_AUTO_TEST_CASE(LAYER_1_a_forward_allocates_its_result_and_nothing_else) {
   Tensor x = drawn({2, 7, 5}, 1);
   for (const Linear* linear : {&bare, &layer})
     for (bool relu : {false, true}) {
-      std::uint64_t before = memory_counters().allocations;
+      std::uint64_t before = device_counters(cpu).allocations;
       Variable y = linear->forward(x, {.relu = relu});
-      BOOST_TEST(memory_counters().allocations - before == 1u);
+      BOOST_TEST(device_counters(cpu).allocations - before == 1u);
     }
 }
 
