@@ -1,9 +1,13 @@
 // assay run: trains an experiment, or repeats a run and says whether the bits agree.
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "app/commands.hpp"
+#include "base/error.hpp"
 #include "compare/verdict.hpp"
+#include "device/counters.hpp"
 #include "harness/configuration_keys.hpp"
 #include "harness/run.hpp"
 
@@ -19,9 +23,26 @@ void print(const RunOutcome& outcome) {
     std::cout << "  numerics       " << outcome.numerics << ": other bits than exact, and not everywhere the same\n";
 }
 
-int execute(const RunRequest& request) {
+/// Who asked for how much: one row a place, by kind, the most frequent first.
+void write_access_counts(const std::string& folder, const std::vector<AccessRow>& rows) {
+  const std::string path = folder + "/access_counts.tsv";
+  std::ofstream file(path);
+  file << "access\tcount\tbytes\tplace\n";
+  for (const AccessRow& row : rows) {
+    file << to_string(row.access) << '\t' << row.count << '\t' << row.bytes << '\t';
+    if (row.line > 0) file << row.file.substr(row.file.find_first_not_of("./")) << ':' << row.line << ' ';
+    file << row.function << '\n';
+  }
+  if (!file.flush()) throw Error("FILE-2", path, "a file that can be written", "an error while writing");
+  std::cout << "  accesses       " << path << "\n";
+}
+
+int execute(const RunRequest& request, bool access_counts) {
+  std::optional<AccessScope> counts;
+  if (access_counts) counts.emplace();
   const RunOutcome outcome = run_experiment(request);
   print(outcome);
+  if (counts) write_access_counts(outcome.folder, counts->rows());
   if (!outcome.repeats || outcome.status != "complete") return fine;
   const Comparison comparison = compare_runs(*outcome.repeats, outcome.folder, Policy{});
   std::cout << "\nRepeats " << *outcome.repeats << ": " << verdict_text(comparison);
@@ -35,6 +56,7 @@ void add_run(CLI::App& app, Action& action) {
     RunRequest request;
     std::vector<std::string> settings;
     std::string device, numerics, threads;
+    bool access_counts = false;
   };
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("run", "Train an experiment, or repeat a run and compare the bits");
@@ -53,6 +75,8 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("DIR");
   command.add_flag("--resume", options->request.resume,
                    "Go on with the run in DIR, or in RUN, from its last checkpoint");
+  command.add_flag("--access-counts", options->access_counts,
+                   "Count reads, transfers, launches and allocations by place, into DIR/access_counts.tsv");
   command.add_flag_callback(
       "--help-keys",
       [] {
@@ -73,7 +97,7 @@ void add_run(CLI::App& app, Action& action) {
       if (!options->numerics.empty()) request.overrides.push_back("run.numerics=" + options->numerics);
       if (!options->threads.empty()) request.overrides.push_back("run.threads=" + options->threads);
       request.command_line = command_line;
-      return execute(request);
+      return execute(request, options->access_counts);
     };
   });
 }

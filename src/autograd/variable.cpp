@@ -205,6 +205,7 @@ Variable custom_gradient(const char* operation, Tensor output, const std::vector
   if (!vjp || inputs.empty())
     throw Error("VJP-5", operation, "a gradient rule and at least one input", vjp ? "no inputs" : "no rule");
   device_log::access(Access::node, {"", 0, operation});
+  if (sabotaged("producer_counts_twice")) device_log::access(Access::node, {"", 0, operation});
   Variable result(std::move(output));
   bool differentiable =
       std::any_of(inputs.begin(), inputs.end(), [](const Variable& v) { return v.requires_gradient(); });

@@ -24,8 +24,13 @@ inline constexpr Saboteur saboteurs[] = {
     {"empty_is_undefined", "ACC-9", "a tensor without elements counts as one without a value"},
     {"gradient_once_per_reference", "GRAPH-2 GRAPH-10", "a leaf used twice gets the contribution of one use"},
     {"accumulation_forgets", "GRAPH-4", "a backward pass replaces the pending gradient"},
+    {"producer_counts_twice", "RES-4", "an operation is recorded as run twice"},
     {"generations_ignored", "RES-2 RES-8", "a buffer whose memory was taken back is used all the same"},
     {"gradient_dies_with_its_pass", "RES-8", "a gradient stays in the pass that computed it"},
+    {"failed_launch_counts_as_written", "RES-6", "the version rises before the launch has succeeded"},
+    {"freed_memory_is_lost", "RES-10 XFER-10", "memory that nobody holds is not given back"},
+    {"outside_counts_as_a_pass", "RES-9", "a thread that had a pass allocates from its pool also between passes"},
+    {"host_reads_device_memory", "RES-1", "device pointers of the simulated device can be followed"},
     {"inner_pass_frees", "RES-8 RES-9", "an inner pass frees what the outer one holds"},
     {"liveness_by_the_wrong_pool", "RES-3 RES-8", "a buffer of a pass is judged by the persistent pool's generation"},
 };

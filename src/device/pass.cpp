@@ -68,7 +68,9 @@ PassScope::PassScope(std::string name) {
 PassScope::~PassScope() { --passes->depth; }
 
 Pool& current_pool(Device device) {
-  return passes && passes->depth > 0 ? *passes->pools[static_cast<std::size_t>(device.kind)] : persistent_pool(device);
+  return passes && (passes->depth > 0 || sabotaged("outside_counts_as_a_pass"))
+             ? *passes->pools[static_cast<std::size_t>(device.kind)]
+             : persistent_pool(device);
 }
 
 }  // namespace assay

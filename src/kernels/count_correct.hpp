@@ -3,7 +3,7 @@
 
 #include "kernels/copy.hpp"
 #include "kernels/cross_entropy.hpp"
-#include "kernels/dispatch.hpp"
+#include "kernels/record.hpp"
 #include "reference/count_correct.hpp"
 
 namespace assay::kernels {
@@ -18,9 +18,9 @@ ASSAY_CPU_KERNEL(std::int64_t count_correct(View<const float> logits, View<const
 ///     count_correct(logits, labels);  // of B
 inline std::int64_t count_correct(const Tensor& logits, const Tensor& labels, std::int32_t ignored = -100) {
   require_labels("count_correct", logits, labels, ignored);
-  if (logits.device() == reference_device)
-    return reference::count_correct(oracle_operand(logits), oracle_operand(Labels{labels}));
-  return launch(logits.device(), ASSAY_CPU(count_correct), contiguous(logits), Labels{labels});
+  Record record(logits.device(), 1);
+  run_into(record.slot(0), ASSAY_CPU(count_correct), reference::count_correct, contiguous(logits), Labels{labels});
+  return static_cast<std::int64_t>(record.bits(0));
 }
 
 }  // namespace assay::kernels

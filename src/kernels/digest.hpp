@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/dispatch.hpp"
+#include "kernels/record.hpp"
 #include "reference/digest.hpp"
 
 namespace assay::kernels {
@@ -11,16 +11,22 @@ namespace assay::kernels {
 ASSAY_CPU_KERNEL(std::uint64_t digest(View<const float> x, std::uint64_t first_index);
                  std::uint64_t digest(View<const double> x, std::uint64_t first_index);
                  std::uint64_t digest(View<const std::int32_t> x, std::uint64_t first_index);
-                 std::uint64_t digest(View<const std::uint8_t> x, std::uint64_t first_index))
+                 std::uint64_t digest(View<const std::uint8_t> x, std::uint64_t first_index);
+                 std::uint64_t digest(View<const std::uint64_t> x, std::uint64_t first_index))
 
 /// The digest that N9 defines, of elements that stand at `first_index` … of the logical tensor; strides never matter.
 /// Pieces add up: digest(whole) = digest(first k) + digest(the rest, k), modulo 2⁶⁴.
-inline std::uint64_t digest(const Tensor& x, std::uint64_t first_index = 0) {
-  return with_type(x.dtype(), [&](auto zero) {
+inline void digest(const Tensor& x, const Tensor& slot, std::uint64_t first_index = 0) {
+  with_type(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    if (x.device() == reference_device) return reference::digest(x.read<T>().span(), first_index);
-    return launch(x.device(), ASSAY_CPU(digest), As<T>{x}, first_index);
+    auto oracle = [&](const auto&, std::uint64_t first) { return reference::digest(x.read<T>().span(), first); };
+    run_into(slot, ASSAY_CPU(digest), oracle, As<T>{x}, first_index);
   });
+}
+inline std::uint64_t digest(const Tensor& x, std::uint64_t first_index = 0) {
+  Record record(x.device(), 1);
+  digest(x, record.slot(0), first_index);
+  return record.bits(0);
 }
 
 }  // namespace assay::kernels

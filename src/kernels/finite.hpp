@@ -1,7 +1,7 @@
-// Whether a tensor is finite.
+// Whether all elements of a tensor are finite.
 #pragma once
 
-#include "kernels/dispatch.hpp"
+#include "kernels/record.hpp"
 #include "reference/finite.hpp"
 
 namespace assay::kernels {
@@ -10,8 +10,10 @@ ASSAY_CPU_KERNEL(bool finite(View<const float> x))
 
 /// Whether no element is NaN or infinite; true for a tensor without elements.
 inline bool finite(const Tensor& x) {
-  if (x.device() == reference_device) return reference::finite(oracle_operand(x));
-  return launch(x.device(), ASSAY_CPU(finite), x);
+  Record record(x.device(), 1);
+  run_into(
+      record.slot(0), ASSAY_CPU(finite), [](const auto& a) { return reference::finite(a); }, x);
+  return record.bits(0) != 0;
 }
 
 }  // namespace assay::kernels

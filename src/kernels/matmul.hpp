@@ -30,9 +30,12 @@ inline Tensor matmul(const Tensor& a, const Tensor& b) {
     return common.with(-2, rows).with(-1, columns);
   };
   return run(Tensor::uninitialised(stretched(left[-2], right[-1]), a.device()),
-             named("matmul", [](auto x, auto y, auto z) { ASSAY_CPU(matmul)
-                                                          (x, y, Epilogue{}, z); }), reference::matmul,
-             a.expand(stretched(left[-2], left[-1])), b.expand(stretched(right[-2], right[-1])));
+             named("matmul",
+                   [](auto x, auto y, auto z) {
+                     ASSAY_CPU(matmul)
+                     (x, y, Epilogue{}, z);
+                   }),
+             reference::matmul, a.expand(stretched(left[-2], left[-1])), b.expand(stretched(right[-2], right[-1])));
 }
 
 }  // namespace assay::kernels

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/copy.hpp"
-#include "kernels/dispatch.hpp"
+#include "kernels/record.hpp"
 #include "reference/squared_norm.hpp"
 
 namespace assay::kernels {
@@ -11,9 +11,13 @@ namespace assay::kernels {
 ASSAY_CPU_KERNEL(double squared_norm(View<const float> x))
 
 /// Σ x² over all elements in lane order (N3), in binary64: products of binary32 are exact there and cannot overflow.
+inline void squared_norm(const Tensor& x, const Tensor& slot) {
+  run_into(slot, ASSAY_CPU(squared_norm), reference::squared_norm, contiguous(x));
+}
 inline double squared_norm(const Tensor& x) {
-  if (x.device() == reference_device) return reference::squared_norm(oracle_operand(x));
-  return launch(x.device(), ASSAY_CPU(squared_norm), contiguous(x));
+  Record record(x.device(), 1);
+  squared_norm(x, record.slot(0));
+  return record.number(0);
 }
 
 }  // namespace assay::kernels

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-enum class Dtype { float32, float64, int32, uint8 };
+enum class Dtype { float32, float64, int32, uint8, uint64 };
 
 template <class T>
 constexpr Dtype dtype_of() {
@@ -20,15 +20,18 @@ constexpr Dtype dtype_of() {
     return Dtype::float64;
   else if constexpr (std::is_same_v<T, std::int32_t>)
     return Dtype::int32;
-  else {
-    static_assert(std::is_same_v<T, std::uint8_t>, "a tensor holds float, double, int32 or uint8");
+  else if constexpr (std::is_same_v<T, std::uint8_t>)
     return Dtype::uint8;
+  else {
+    static_assert(std::is_same_v<T, std::uint64_t>, "a tensor holds float, double, int32, uint8 or uint64");
+    return Dtype::uint64;
   }
 }
 
 constexpr std::size_t size_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::float64:
+    case Dtype::uint64:
       return 8;
     case Dtype::uint8:
       return 1;
@@ -47,6 +50,8 @@ constexpr const char* name_of(Dtype dtype) {
       return "int32";
     case Dtype::uint8:
       return "uint8";
+    case Dtype::uint64:
+      return "uint64";
   }
   return "";
 }
@@ -64,6 +69,8 @@ decltype(auto) with_type(Dtype dtype, Body&& body) {
       return body(std::int32_t{});
     case Dtype::uint8:
       return body(std::uint8_t{});
+    case Dtype::uint64:
+      return body(std::uint64_t{});
     default:
       return body(float{});
   }

@@ -222,6 +222,7 @@ CONTRACT(RES_8_each_thread_has_its_own_pass) {
 }
 
 CONTRACT(RES_9_an_input_computed_before_the_pass_is_usable_inside_it) {
+  { PassScope earlier("earlier"); }
   Tensor normalised = kernels::scale(drawn({3}, 1, -1, 1, device), 0.5);
   Variable w = Variable::leaf(drawn({3}, 2, -1, 1, device));
   for (int step = 0; step < 3; ++step) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 
 namespace assay::simulated_memory {
 namespace {
@@ -20,7 +21,8 @@ class Range {
     int file = memfd_create("assay-simulated-device", MFD_CLOEXEC);
     if (file < 0 || ftruncate(file, static_cast<off_t>(capacity)) != 0)
       throw Error("XFER-8", "starting the simulated device", "an anonymous file of 16 GiB", "none");
-    void* device = mmap(nullptr, capacity, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* device = mmap(nullptr, capacity, sabotaged("host_reads_device_memory") ? PROT_READ : PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void* host = mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     close(file);
     if (device == MAP_FAILED || host == MAP_FAILED)

@@ -27,5 +27,6 @@ std::uint64_t digest(View<const float> x, std::uint64_t first_index) { return di
 std::uint64_t digest(View<const double> x, std::uint64_t first_index) { return digest_of(x, first_index); }
 std::uint64_t digest(View<const std::int32_t> x, std::uint64_t first_index) { return digest_of(x, first_index); }
 std::uint64_t digest(View<const std::uint8_t> x, std::uint64_t first_index) { return digest_of(x, first_index); }
+std::uint64_t digest(View<const std::uint64_t> x, std::uint64_t first_index) { return digest_of(x, first_index); }
 
 }  // namespace assay::kernels::ASSAY_ISA

@@ -1,0 +1,56 @@
+// Record: numbers that kernels leave on their device until the host reads all of them at once.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "kernels/dispatch.hpp"
+
+namespace assay::kernels {
+
+/// Slots of 64 bits on a device. Kernels write a number each; the first look at one downloads all, and serves until
+/// another is written. So a training step reads its loss, norm, flags and digests in one transfer.
+///
+///     Record record(device, 2);
+///     digest(x, record.slot(0));
+///     squared_norm(g, record.slot(1));
+///     record.bits(0), record.number(1);  // one download
+class Record {
+ public:
+  Record(Device device, std::int64_t slots) : slots_(Tensor::uninitialised({slots}, device, Dtype::uint64)) {}
+
+  Tensor slot(std::int64_t index) const { return slots_.slice(0, index, index + 1); }
+  std::uint64_t bits(std::int64_t index) const { return slots_.read<std::uint64_t>()[index]; }
+  double number(std::int64_t index) const { return std::bit_cast<double>(bits(index)); }
+
+ private:
+  Tensor slots_;
+};
+
+/// Marks the slot that a kernel fills.
+struct Slot {
+  const Tensor& tensor;
+};
+inline View<std::uint64_t> operand(Slot slot) {
+  return reachable(Tensor(slot.tensor).write_view<std::uint64_t>(), slot.tensor.device());
+}
+inline void require_operand(Slot slot) { slot.tensor.view<std::uint64_t>(); }
+
+inline std::uint64_t as_bits(double value) { return std::bit_cast<std::uint64_t>(value); }
+inline std::uint64_t as_bits(std::uint64_t value) { return value; }
+inline std::uint64_t as_bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+inline std::uint64_t as_bits(bool value) { return value; }
+
+/// Fills a slot with the number that a kernel returns; on the reference device, with what the oracle returns.
+template <class Call, class Oracle, class... Operands>
+void run_into(const Tensor& slot, const Kernel<Call>& kernel, Oracle oracle, const Operands&... operands) {
+  if (slot.device() == reference_device) {
+    device_log::launch(slot.device(), kernel.name);
+    Tensor(slot).write(std::vector{as_bits(oracle(oracle_operand(operands)...))});
+  } else {
+    auto fill = [&](View<std::uint64_t> to, const auto&... views) { *to.data = as_bits(kernel(views...)); };
+    launch(slot.device(), named(kernel.name, fill), Slot{slot}, operands...);
+  }
+}
+
+}  // namespace assay::kernels
