@@ -5,6 +5,7 @@
 #include "autograd/cross_entropy.hpp"
 #include "autograd/divide.hpp"
 #include "autograd/dropout.hpp"
+#include "autograd/embedding.hpp"
 #include "autograd/exp.hpp"
 #include "autograd/gelu.hpp"
 #include "autograd/linear.hpp"

@@ -36,7 +36,7 @@ class Variable {
   bool has_pending_gradient() const;
   /// The leaf's gradient; zeros of the value's shape when none is pending. Errors: GRAPH-7 when it gathers none.
   Tensor gradient() const;
-  /// Replaces the pending gradient. Errors: GRAPH-7, or GRAPH-1 for another shape or device.
+  /// Replaces the pending gradient. Errors: GRAPH-7, or GRAPH-1 for another shape, type or device.
   void set_gradient(Tensor gradient);
   void zero_gradient();
   /// Puts another tensor of the same shape in a leaf's place and drops the gradient; graphs built before are stale.
@@ -49,12 +49,11 @@ class Variable {
   /// The same with the gradient of some later loss by this variable as seed, of its shape and on its device.
   void backward(const Tensor& seed) const;
 
-  friend bool operator==(const Variable&, const Variable&) = default;
+  bool operator==(const Variable&) const = default;
+
+  struct State;  ///< the library's own
 
  private:
-  friend Variable custom_gradient(const char*, Tensor, const std::vector<Variable>&,
-                                  std::function<std::vector<Tensor>(const Tensor&, const std::vector<bool>&)>);
-  struct State;
   std::shared_ptr<State> state_;
 };
 
@@ -65,8 +64,8 @@ using Vjp = std::function<std::vector<Tensor>(const Tensor& upstream, const std:
 /// An operation: `output` was computed from the values of `inputs`, and `vjp` is its gradient rule. Every operation of
 /// the library is made with it. When no input requires a gradient, or inside a NoGradScope, the rule is dropped.
 ///
-/// Errors: VJP-5 for an empty rule or no inputs. In the backward pass VJP-2 for a wrong count, shape or device of the
-/// rule's results, before any is used.
+/// Errors: VJP-5 for an empty rule or no inputs. In the backward pass VJP-2 for a wrong count, shape, type or device of
+/// the rule's results, before any is used.
 ///
 ///     Variable twice(const Variable& x) {
 ///       Tensor two = Tensor::full({}, 2, x.device());
@@ -96,6 +95,23 @@ class EvalScope {
   ~EvalScope();
   EvalScope(const EvalScope&) = delete;
   EvalScope& operator=(const EvalScope&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// While one exists, this thread checks what every operation computes, forward and backward: the first result that is
+/// NaN or infinite is refused with the operation and the element, counted row-major (GRAPH-14). It reads every result,
+/// so it costs time; without it such values follow IEEE 754 silently.
+///
+///     AnomalyScope check;
+///     log(x);  // GRAPH-14: log: expected finite results, found -inf at element 2 of [3]
+class AnomalyScope {
+ public:
+  AnomalyScope();
+  ~AnomalyScope();
+  AnomalyScope(const AnomalyScope&) = delete;
+  AnomalyScope& operator=(const AnomalyScope&) = delete;
 
  private:
   bool before_;

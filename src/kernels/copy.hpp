@@ -17,6 +17,6 @@ inline Tensor copy(const Tensor& x) {
 }
 
 /// x itself where it is row-major already, else a copy.
-inline Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : copy(x); }
+inline Tensor contiguous(const Tensor& x) { return x.contiguous() || sabotaged("strides_are_ignored") ? x : copy(x); }
 
 }  // namespace assay::kernels

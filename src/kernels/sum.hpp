@@ -47,6 +47,7 @@ inline Tensor sum(const Tensor& x) {
 /// Sums out what a broadcast from `shape` to x's shape had stretched: the gradient of `expand`.
 inline Tensor sum_to(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
+  if (sabotaged("broadcast_gradient_is_lost")) return Tensor::zeros(shape, x.device());
   int added = x.shape().rank() - shape.rank();
   std::vector<int> axes;
   for (int axis = 0; axis < x.shape().rank(); ++axis)

@@ -25,18 +25,18 @@ Variable Dropout::forward(const Variable& x) const {
   const ShardScope* shard = ShardScope::current();
   std::uint64_t row =
       x.shape().rank() == 0 || x.shape()[0] == 0 ? 0 : static_cast<std::uint64_t>(x.shape().size() / x.shape()[0]);
-  std::uint64_t first = shard ? static_cast<std::uint64_t>(shard->first_row()) * row : 0;
-  std::uint64_t draw = stream_->next_draw();
+  const Draw draw = stream_->next_draw(shard ? static_cast<std::uint64_t>(shard->first_row()) * row : 0);
   float threshold = static_cast<float>(p_);
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(x.shape().size()));
   parallel_for(x.shape().size(), elements_per_task, [&](std::int64_t begin, std::int64_t end) {
     std::uint8_t* kept = mask.data() + begin;
     auto n = static_cast<std::uint64_t>(begin), count = static_cast<std::uint64_t>(end - begin);
-    numerics::uniforms(stream_->key(), first + n, count, draw,
+    numerics::uniforms(stream_->key(), draw.first + n, count, draw.index,
                        [=](std::uint64_t i, float u) { kept[i] = u >= threshold; });
   });
   Tensor uploaded = Tensor::from(mask, x.shape(), x.device());
-  if (shard && shard->mask_digests()) (*shard->mask_digests())[stream_->name()] += kernels::digest(uploaded, first);
+  if (shard && shard->mask_digests() && !draw.replayed)
+    (*shard->mask_digests())[stream_->name()] += kernels::digest(uploaded, draw.first);
   return dropout(x, uploaded, p_);
 }
 

@@ -11,7 +11,7 @@ namespace {
 template <class Element>
 Tensor drawn(const Shape& shape, const Random& random, Element element) {
   std::shared_ptr<Stream> stream = random.stream();
-  std::uint64_t key = stream->key(), draw = stream->next_draw();
+  std::uint64_t key = stream->key(), draw = stream->next_draw().index;
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   for (std::size_t n = 0; n < values.size(); ++n) values[n] = element(key, n, draw);
   return Tensor::from(values, shape);

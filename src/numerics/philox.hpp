@@ -59,7 +59,7 @@ ASSAY_INLINE float unit(std::uint32_t word) { return static_cast<float>(word >> 
 
 /// Element n of a uniform draw from [0, 1), a multiple of 2⁻²⁴: word n mod 4 of block n div 4.
 ///
-///     uniform(stream.key(), n, stream.next_draw()) >= p;  // keeps element n under dropout
+///     uniform(stream.key(), n, stream.next_draw().index) >= p;  // keeps element n under dropout
 ASSAY_INLINE float uniform(std::uint64_t key, std::uint64_t n, std::uint64_t draw) {
   return unit(random_block(key, n / 4, draw).word[n % 4]);
 }

@@ -5,8 +5,14 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 
 namespace assay {
+namespace {
+
+thread_local DrawScope* innermost = nullptr;
+
+}  // namespace
 
 std::uint64_t stream_key(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -17,6 +23,42 @@ std::uint64_t stream_key(std::uint64_t seed, std::string_view name) {
 }
 
 Stream::Stream(std::uint64_t seed, std::string name) : name_(std::move(name)), key_(stream_key(seed, name_)) {}
+
+Draw Stream::next_draw(std::uint64_t first) {
+  DrawScope* source = innermost;
+  while (source && source->mode_ == DrawScope::Mode::record) source = source->outer_;
+  if (source && sabotaged("replay_moves_the_stream")) ++draws_;
+  const Draw draw = source ? source->replayed(*this) : Draw{draws_++, first, false};
+  for (DrawScope* scope = innermost; scope != source; scope = scope->outer_)
+    scope->entries_.push_back({this, key_, draw});
+  return draw;
+}
+
+DrawScope::DrawScope(std::vector<Entry>& entries, Mode mode)
+    : entries_(entries), mode_(mode), outer_(std::exchange(innermost, this)) {}
+
+DrawScope::~DrawScope() { innermost = outer_; }
+
+Draw DrawScope::replayed(const Stream& stream) {
+  if (next_ == entries_.size() || entries_[next_].key != stream.key())
+    throw Error("CKPT-6", "replay of draw " + std::to_string(next_) + " of a segment",
+                next_ == entries_.size() ? "no further draw" : "the stream that was drawn from before",
+                "a draw from \"" + stream.name() + "\"");
+  Draw draw = entries_[next_++].draw;
+  draw.replayed = true;
+  if (sabotaged("replay_draws_anew")) ++draw.index;
+  return draw;
+}
+
+void DrawScope::require_finished() const {
+  if (next_ != entries_.size())
+    throw Error("CKPT-6", "replay of a segment", std::to_string(entries_.size()) + " draws", std::to_string(next_));
+}
+
+void DrawScope::take_back() noexcept {
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+    if (!entry->draw.replayed) entry->stream->set_draws(entry->draw.index);
+}
 
 struct Random::Root {
   std::uint64_t seed;

@@ -14,6 +14,13 @@ namespace assay {
 ///     numerics::shuffle(order.data(), order.size(), stream_key(seed, "data.order"), epoch);
 std::uint64_t stream_key(std::uint64_t seed, std::string_view name);
 
+/// One draw of a stream.
+struct Draw {
+  std::uint64_t index;  ///< how many draws the stream had made before
+  std::uint64_t first;  ///< the number that its first element has in the whole batch
+  bool replayed;        ///< whether it is given a second time, by a DrawScope
+};
+
 /// One named sequence of draws. The counter is all of its state: every number is a function of (key, draw, element).
 class Stream {
  public:
@@ -26,15 +33,53 @@ class Stream {
   std::uint64_t draws() const { return draws_; }
   void set_draws(std::uint64_t draws) { draws_ = draws; }
 
-  /// The index of the draw that is made now; raises the counter by one.
+  /// The draw that is made now; raises the counter by one, except while a DrawScope replays.
+  /// Errors: CKPT-6 when this is not the draw that was made at this place before.
   ///
-  ///     float u = numerics::uniform(stream.key(), n, stream.next_draw());
-  std::uint64_t next_draw() { return draws_++; }
+  ///     float u = numerics::uniform(stream.key(), n, stream.next_draw().index);
+  Draw next_draw(std::uint64_t first = 0);
 
  private:
   std::string name_;
   std::uint64_t key_;
   std::uint64_t draws_ = 0;
+};
+
+/// While one exists, this thread's draws are written down, or those that were written down are given again in the same
+/// order and with the same `first`, and the counters stay as they are: so a computation can be repeated with its random
+/// numbers. Scopes nest: what an inner one replays, an outer one writes down as any other draw.
+///
+///     std::vector<DrawScope::Entry> draws;
+///     { DrawScope record(draws, DrawScope::Mode::record);  y = dropout.forward(x); }
+///     { DrawScope replay(draws, DrawScope::Mode::replay);  dropout.forward(x); }  // the same mask
+class DrawScope {
+ public:
+  struct Entry {
+    Stream* stream;
+    std::uint64_t key;
+    Draw draw;
+  };
+  enum class Mode { record, replay };
+
+  /// The entries must outlive the scope.
+  DrawScope(std::vector<Entry>& entries, Mode mode);
+  ~DrawScope();
+  DrawScope(const DrawScope&) = delete;
+  DrawScope& operator=(const DrawScope&) = delete;
+
+  /// Refuses a replay that made fewer draws than were written down (CKPT-6).
+  void require_finished() const;
+  /// Sets the streams back to before the draws that were written down; they must still exist.
+  void take_back() noexcept;
+
+ private:
+  friend class Stream;
+  Draw replayed(const Stream& stream);
+
+  std::vector<Entry>& entries_;
+  Mode mode_;
+  std::size_t next_ = 0;
+  DrawScope* outer_;
 };
 
 /// A scope of stream names, handed to constructors: `random["fc1"]` is the scope of the child "fc1", and the stream of

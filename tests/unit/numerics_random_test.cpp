@@ -124,11 +124,11 @@ BOOST_AUTO_TEST_CASE(a_stream_counts_its_draws_and_the_root_lists_streams_in_ord
   const Random random(1);
   const auto second = random["b"].stream();
   const auto first = random["a"].stream();
-  BOOST_CHECK_EQUAL(second->next_draw(), 0u);
-  BOOST_CHECK_EQUAL(second->next_draw(), 1u);
+  BOOST_CHECK_EQUAL(second->next_draw().index, 0u);
+  BOOST_CHECK_EQUAL(second->next_draw().index, 1u);
   BOOST_CHECK_EQUAL(second->draws(), 2u);
   first->set_draws(7);
-  BOOST_CHECK_EQUAL(first->next_draw(), 7u);
+  BOOST_CHECK_EQUAL(first->next_draw().index, 7u);
   BOOST_REQUIRE_EQUAL(random["a"].streams().size(), 2u);
   BOOST_CHECK(random.streams()[0] == second);
   BOOST_CHECK(random.streams()[1] == first);
