@@ -16,18 +16,17 @@ namespace {
 using State = Variable::State;
 
 /// Sets what the thread's scopes have set, and puts it back.
-class ThreadStateScope {
+class ModesScope {
  public:
-  ThreadStateScope(bool recording, bool training) : before_(thread_state()) {
-    thread_state().recording = recording;
-    thread_state().training = training;
+  ModesScope(bool recording, bool training) : before_(modes()) {
+    modes() = (before_ & ~(no_recording | evaluating)) | (recording ? 0 : no_recording) | (training ? 0 : evaluating);
   }
-  ~ThreadStateScope() { thread_state() = before_; }
-  ThreadStateScope(const ThreadStateScope&) = delete;
-  ThreadStateScope& operator=(const ThreadStateScope&) = delete;
+  ~ModesScope() { modes() = before_; }
+  ModesScope(const ModesScope&) = delete;
+  ModesScope& operator=(const ModesScope&) = delete;
 
  private:
-  ThreadState before_;
+  std::uint32_t before_;
 };
 
 std::vector<bool> require_dependencies(const std::vector<Variable>& dependencies) {
@@ -53,7 +52,7 @@ struct Recorded {
 };
 
 Variable replay(Recorded& recorded, const std::vector<Variable>& dependencies, const Tensor& result) {
-  ThreadStateScope state(true, recorded.training);
+  ModesScope state(true, recorded.training);
   SegmentScope scope(dependencies, recorded.needed, SegmentScope::Mode::replay);
   DrawScope draws(recorded.draws, DrawScope::Mode::replay);
   Variable again = recorded.segment(dependencies);
@@ -74,11 +73,11 @@ SegmentScope::SegmentScope(const std::vector<Variable>& dependencies, std::vecto
       used_(dependencies.size()),
       mode_(mode),
       first_number_(State().number),
-      outer_(std::exchange(thread_state().segment, this)) {
+      outer_(std::exchange(current_segment(), this)) {
   for (std::size_t i = 0; i < dependencies.size(); ++i) positions_[&State::of(dependencies[i])] = i;
 }
 
-SegmentScope::~SegmentScope() { thread_state().segment = outer_; }
+SegmentScope::~SegmentScope() { current_segment() = outer_; }
 
 void SegmentScope::admit(const char* operation, const std::vector<Variable>& inputs, std::vector<bool>& needed) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -114,14 +113,14 @@ Variable checkpoint(Segment segment, const std::vector<Variable>& dependencies) 
   if (!segment) throw Error("CKPT-2", "checkpoint", "a segment", "an empty function");
   std::vector<bool> needed = require_dependencies(dependencies);
   if (sabotaged("segment_is_not_checkpointed")) return segment(dependencies);
-  if (SegmentScope* outer = thread_state().segment) outer->admit("checkpoint", dependencies, needed);
+  if (SegmentScope* outer = current_segment()) outer->admit("checkpoint", dependencies, needed);
 
   auto recorded = std::make_shared<Recorded>(Recorded{std::move(segment), {}, needed, {}, training()});
   std::vector<SegmentScope::Data> data;
   Variable result;
   DrawScope draws(recorded->draws, DrawScope::Mode::record);
   try {
-    ThreadStateScope state(false, training());
+    ModesScope state(false, training());
     SegmentScope scope(dependencies, needed, SegmentScope::Mode::first);
     result = recorded->segment(dependencies);
     if (std::find(dependencies.begin(), dependencies.end(), result) != dependencies.end()) return result;
@@ -136,7 +135,7 @@ Variable checkpoint(Segment segment, const std::vector<Variable>& dependencies) 
   }
 
   for (std::size_t i = 0; i < needed.size(); ++i) needed[i] = needed[i] && recorded->used[i];
-  if (!thread_state().recording || std::find(needed.begin(), needed.end(), true) == needed.end()) return result;
+  if ((modes() & no_recording) || std::find(needed.begin(), needed.end(), true) == needed.end()) return result;
   Variable node(result.value());
   State& state = State::of(node);
   std::vector<Variable> operands = dependencies;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "autograd/variable.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/cross_entropy.hpp"
 #include "kernels/divide.hpp"
 #include "kernels/sum.hpp"
@@ -43,7 +44,7 @@ inline Variable cross_entropy(const Variable& logits, const Tensor& labels, cons
   if (!(smoothing >= 0 && smoothing < 1))
     throw Error("LAYER-3", "cross_entropy", "label smoothing in [0, 1)", std::to_string(smoothing));
   kernels::require_labels("cross_entropy", logits.value(), labels, ignored);
-  std::int64_t scored = scored_rows(labels, options);
+  std::int64_t scored = sabotaged("ignored_rows_count") ? labels.size() : scored_rows(labels, options);
   if (options.count.value_or(scored) < scored)
     throw Error("LAYER-3", "cross_entropy", "a count of at least the " + std::to_string(scored) + " scored rows",
                 std::to_string(*options.count));

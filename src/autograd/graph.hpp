@@ -84,12 +84,11 @@ class SegmentScope {
   SegmentScope* outer_;
 };
 
-/// What the scopes of one thread have set.
-struct ThreadState {
-  bool recording = true, training = true, anomaly = false;
-  SegmentScope* segment = nullptr;
-};
-ThreadState& thread_state();
+/// What the scopes of a thread have set: bits of `thread_modes`, which the workers of its parallel loops share.
+inline constexpr std::uint32_t no_recording = 1, evaluating = 2, checking_anomalies = 4;
+std::uint32_t& modes();
+/// The segment that this thread computes, or null.
+SegmentScope*& current_segment();
 
 /// Refuses a tensor that is not finite, naming the first element that is not, while an AnomalyScope exists (GRAPH-14).
 void check_anomaly(const std::string& operation, const Tensor& tensor);

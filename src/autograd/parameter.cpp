@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/copy.hpp"
 
 namespace assay {
@@ -55,6 +56,7 @@ void require_valid(const ParameterList& list, const std::string& operation) {
   std::set<std::string> names;
   std::set<const Parameter*> identities;
   for (const NamedParameter& entry : list) {
+    if (sabotaged("lists_unchecked")) break;
     if (entry.name.empty()) throw Error("OPT-1", operation, "a name for every parameter", "an empty one");
     if (!entry.parameter.get()) throw Error("OPT-1", operation, "a parameter behind \"" + entry.name + "\"", "none");
     if (!names.insert(entry.name).second)

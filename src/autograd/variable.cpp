@@ -10,13 +10,14 @@
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "device/counters.hpp"
+#include "device/cpu/thread_pool.hpp"
 #include "kernels/finite.hpp"
 
 namespace assay {
 namespace {
 
 std::atomic<std::uint64_t> next_number{0};
-thread_local ThreadState this_thread;
+thread_local SegmentScope* this_segment = nullptr;
 
 // What a state gives up when it dies. A chain may be a million operations long, so the states that die with one are
 // taken apart in a loop: whichever dies meanwhile, held by an operand or by what a rule captured, joins the list.
@@ -39,10 +40,11 @@ void require_unchanged(const Variable::State& state, const Tensor& now, const Te
 
 }  // namespace
 
-ThreadState& thread_state() {
-  static ThreadState of_all_threads;
-  return sabotaged("scopes_are_for_all_threads") ? of_all_threads : this_thread;
+std::uint32_t& modes() {
+  static std::uint32_t of_all_threads = 0;
+  return sabotaged("scopes_are_for_all_threads") ? of_all_threads : thread_modes;
 }
+SegmentScope*& current_segment() { return this_segment; }
 
 Variable::State::State() : number(next_number++) {}
 
@@ -134,12 +136,12 @@ Variable custom_gradient(const char* operation, Tensor output, const std::vector
   if (sabotaged("producer_counts_twice")) device_log::access(Access::node, {"", 0, operation});
   std::vector<bool> needed;
   for (const Variable& input : inputs) needed.push_back(input.requires_gradient());
-  if (SegmentScope* segment = thread_state().segment) segment->admit(operation, inputs, needed);
+  if (SegmentScope* segment = current_segment()) segment->admit(operation, inputs, needed);
   check_anomaly(operation, output);
   Variable result(std::move(output));
   Variable::State& state = Variable::State::of(result);
   if (sabotaged("rule_is_kept")) state.vjp = vjp;
-  if (!thread_state().recording || std::find(needed.begin(), needed.end(), true) == needed.end()) return result;
+  if ((modes() & no_recording) || std::find(needed.begin(), needed.end(), true) == needed.end()) return result;
   state.record(operation, inputs, needed);
   state.vjp = std::move(vjp);
   return result;
@@ -154,8 +156,8 @@ std::string kind_of(const Tensor& tensor) {
 }
 
 void check_anomaly(const std::string& operation, const Tensor& tensor) {
-  if (!thread_state().anomaly || sabotaged("anomaly_check_is_blind") || tensor.dtype() != real(tensor.device()) ||
-      kernels::finite(tensor))
+  if (!(modes() & checking_anomalies) || sabotaged("anomaly_check_is_blind") ||
+      tensor.dtype() != real(tensor.device()) || kernels::finite(tensor))
     return;
   with_type(tensor.dtype(), [&](auto zero) {
     auto values = tensor.read<decltype(zero)>();
@@ -168,14 +170,25 @@ void check_anomaly(const std::string& operation, const Tensor& tensor) {
   });
 }
 
-NoGradScope::NoGradScope() : before_(std::exchange(thread_state().recording, false)) {}
-NoGradScope::~NoGradScope() {
-  thread_state().recording = (before_ && !sabotaged("scopes_do_not_restore")) || sabotaged("scopes_do_not_nest");
+namespace {
+
+/// Sets a mode and gives what it was.
+bool exchange_mode(std::uint32_t mode, bool on) {
+  const bool before = modes() & mode;
+  modes() = on ? modes() | mode : modes() & ~mode;
+  return before;
 }
-EvalScope::EvalScope() : before_(std::exchange(thread_state().training, false)) {}
-EvalScope::~EvalScope() { thread_state().training = before_; }
-AnomalyScope::AnomalyScope() : before_(std::exchange(thread_state().anomaly, true)) {}
-AnomalyScope::~AnomalyScope() { thread_state().anomaly = before_; }
-bool training() { return thread_state().training; }
+
+}  // namespace
+
+NoGradScope::NoGradScope() : before_(exchange_mode(no_recording, true)) {}
+NoGradScope::~NoGradScope() {
+  exchange_mode(no_recording, (before_ || sabotaged("scopes_do_not_restore")) && !sabotaged("scopes_do_not_nest"));
+}
+EvalScope::EvalScope() : before_(exchange_mode(evaluating, true)) {}
+EvalScope::~EvalScope() { exchange_mode(evaluating, before_ || sabotaged("evaluation_outlives_its_scope")); }
+AnomalyScope::AnomalyScope() : before_(exchange_mode(checking_anomalies, true)) {}
+AnomalyScope::~AnomalyScope() { exchange_mode(checking_anomalies, before_); }
+bool training() { return !(modes() & evaluating); }
 
 }  // namespace assay

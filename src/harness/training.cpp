@@ -51,6 +51,9 @@ Tensor tensor_of(const Array& array, Device device) {
                                             : Tensor::from(array.values<float>(), shape, device);
 }
 
+/// The scalar of a checkpoint that holds β1ᵗ, or β2ᵗ.
+std::string beta_power_name(std::size_t index) { return "beta" + std::to_string(index + 1) + "_power"; }
+
 /// A stored value that has the type and shape of the tensor that it is to fill. Errors: FILE-3.
 Tensor fitting(const std::string& name, const Array& array, const Tensor& like) {
   std::string expected = std::string(name_of(like.dtype())) + " " + to_string(like.shape());
@@ -203,6 +206,8 @@ Checkpoint Training::checkpoint() const {
   OptimiserState optimiser = optimiser_->state();
   state.optimiser_kind = optimiser.kind;
   state.optimiser_scalars["step_count"] = optimiser.step_count;
+  for (std::size_t i = 0; i < optimiser.beta_powers.size(); ++i)
+    state.optimiser_scalars[beta_power_name(i)] = optimiser.beta_powers[i];
   for (const NamedTensor& entry : optimiser.tensors)
     state.optimiser_arrays.push_back({entry.name, array_of(entry.tensor)});
   for (const auto& stream : random_.streams()) {
@@ -245,6 +250,9 @@ void Training::restore(const Checkpoint& state) {
                 std::to_string(state.optimiser_arrays.size()) + " tensors");
   optimiser.kind = state.optimiser_kind;
   optimiser.step_count = std::get<std::uint64_t>(steps->second);
+  optimiser.beta_powers.clear();  // older files have none
+  for (std::size_t i = 0; state.optimiser_scalars.count(beta_power_name(i)) > 0; ++i)
+    optimiser.beta_powers.push_back(std::get<double>(state.optimiser_scalars.at(beta_power_name(i))));
   for (std::size_t i = 0; i < optimiser.tensors.size(); ++i) {
     NamedTensor& entry = optimiser.tensors[i];
     entry = {state.optimiser_arrays[i].name,

@@ -1,9 +1,12 @@
-// One update by Adam or AdamW.
+// One step by Adam or AdamW.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
-#include "kernels/dispatch.hpp"
+#include "base/sabotage.hpp"
+#include "kernels/record.hpp"
 #include "numerics/scalar.hpp"
 #include "reference/adam.hpp"
 
@@ -37,28 +40,119 @@ ASSAY_CPU_KERNEL(bool adam_is_finite(View<const float> w, View<const float> m, V
                                      AdamScalars scalars))
 ASSAY_CPU_KERNEL(void adam(View<float> w, View<float> m, View<float> v, View<const float> g, AdamScalars scalars))
 
-inline reference::AdamArrays oracle_adam(const Tensor& w, const Tensor& m, const Tensor& v, const Tensor& g,
-                                         const AdamStep& s) {
-  return reference::adam({oracle_operand(w), oracle_operand(m), oracle_operand(v)}, oracle_operand(g), s.learning_rate,
-                         s.beta1, s.beta2, s.epsilon, s.weight_decay, s.decoupled, s.step);
+/// One parameter's part of a step: the value w, its moments and its gradient. The moments stand in pages, which hold
+/// the rows of w in order; one page is all of them.
+struct AdamUpdate {
+  Tensor w;
+  std::vector<Tensor> m, v;
+  Tensor g;
+  AdamStep step;
+};
+
+namespace detail {
+
+template <class T>
+struct AdamPage {
+  View<T> w, m, v;
+  View<const float> g;
+  AdamScalars scalars;
+};
+
+template <class T>
+View<T> rows(View<T> view, std::int64_t begin, std::int64_t end) {
+  if (view.rank == 0) return view;
+  view.data += begin * view.stride[0];
+  view.extent[0] = end - begin;
+  return view;
 }
 
-/// Whether every element that `adam` would write is finite. Nothing is written.
-inline bool adam_is_finite(const Tensor& w, const Tensor& m, const Tensor& v, const Tensor& g, const AdamStep& step) {
-  if (w.device() == reference_device) return reference::finite(oracle_adam(w, m, v, g, step));
-  return launch(w.device(), ASSAY_CPU(adam_is_finite), w, m, v, g, rounded(step));
-}
-
-/// Updates w, m and v in place; all four have one shape and device. The formula stands in optim/adam.hpp.
-inline void adam(Tensor w, Tensor m, Tensor v, const Tensor& g, const AdamStep& step) {
-  if (w.device() == reference_device) {
-    reference::AdamArrays next = oracle_adam(w, m, v, g, step);
-    w.write(next.w.values);
-    m.write(next.m.values);
-    v.write(next.v.values);
-  } else {
-    launch(w.device(), ASSAY_CPU(adam), Out{w}, Out{m}, Out{v}, g, rounded(step));
+/// The views of all pages, where `view_of` gives those of w and of the moments.
+template <class T, class ViewOf>
+void add_pages(std::vector<AdamPage<T>>& pages, const AdamUpdate& update, ViewOf view_of) {
+  const View<T> w = view_of(update.w);
+  const View<const float> g = operand(update.g);
+  const AdamScalars scalars = rounded(update.step);
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < update.m.size(); ++i) {
+    const std::int64_t end = begin + (w.rank == 0 ? 1 : update.m[i].shape()[0]);
+    pages.push_back({rows(w, begin, end), view_of(update.m[i]), view_of(update.v[i]), rows(g, begin, end), scalars});
+    begin = sabotaged("pages_overlap") ? begin : end;
   }
+}
+
+/// Refuses what cannot be read; nothing is written yet.
+inline std::vector<AdamPage<const float>> readable_pages(const std::vector<AdamUpdate>& updates) {
+  std::vector<AdamPage<const float>> pages;
+  for (const AdamUpdate& update : updates) add_pages(pages, update, [](const Tensor& t) { return operand(t); });
+  return pages;
+}
+
+inline reference::AdamArrays oracle_adam(const AdamUpdate& u) {
+  auto joined = [&](const std::vector<Tensor>& pages) {
+    reference::Array whole{u.w.shape().extents(), {}};
+    for (const Tensor& page : pages)
+      for (double value : oracle_operand(page).values) whole.values.push_back(value);
+    return whole;
+  };
+  const AdamStep& s = u.step;
+  return reference::adam({oracle_operand(u.w), joined(u.m), joined(u.v)}, oracle_operand(u.g), s.learning_rate, s.beta1,
+                         s.beta2, s.epsilon, s.weight_decay, s.decoupled, s.step);
+}
+
+inline void write_pages(std::vector<Tensor> pages, const reference::Array& whole) {
+  const double* from = whole.values.data();
+  for (Tensor& page : pages) {
+    page.write(std::span(from, static_cast<std::size_t>(page.size())));
+    from += page.size();
+  }
+}
+
+}  // namespace detail
+
+/// Sets a slot for each update: 1 when every element that `adam` would write is finite, else 0. All are on one device.
+/// Nothing else is written.
+inline void adam_is_finite(const std::vector<AdamUpdate>& updates, const Tensor& slots) {
+  if (slots.device() == reference_device) {
+    std::vector<std::uint64_t> finite;
+    for (const AdamUpdate& update : updates) finite.push_back(reference::finite(detail::oracle_adam(update)));
+    Tensor(slots).write(finite);
+    return;
+  }
+  const std::vector<detail::AdamPage<const float>> pages = detail::readable_pages(updates);
+  auto look = [&](View<std::uint64_t> finite) {
+    const auto* page = pages.data();
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      finite.data[i] = 1;
+      for (const auto* end = page + updates[i].m.size(); page != end; ++page)
+        finite.data[i] &= ASSAY_CPU(adam_is_finite)(page->w, page->m, page->v, page->g, page->scalars);
+    }
+  };
+  launch(slots.device(), named("adam_is_finite", look), Slot{slots});
+}
+
+/// Updates every w, m and v in place, in one launch: whatever is refused is refused before the first write. All are on
+/// one device; w, g and the joined pages have one shape. The formula stands in optim/adam.hpp.
+inline void adam(const std::vector<AdamUpdate>& updates) {
+  if (updates.empty()) return;
+  const Device device = updates[0].w.device();
+  if (device == reference_device) {
+    std::vector<reference::AdamArrays> next;
+    for (const AdamUpdate& update : updates) next.push_back(detail::oracle_adam(update));
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      detail::write_pages({updates[i].w}, next[i].w);
+      detail::write_pages(updates[i].m, next[i].m);
+      detail::write_pages(updates[i].v, next[i].v);
+    }
+    return;
+  }
+  if (!sabotaged("step_writes_as_it_looks")) detail::readable_pages(updates);
+  auto update_all = [&] {
+    std::vector<detail::AdamPage<float>> pages;
+    for (const AdamUpdate& update : updates)
+      detail::add_pages(pages, update, [](const Tensor& t) { return operand(Out{t}); });
+    for (const auto& page : pages) ASSAY_CPU(adam)(page.w, page.m, page.v, page.g, page.scalars);
+  };
+  launch(device, named("adam", update_all));
 }
 
 }  // namespace assay::kernels

@@ -19,6 +19,7 @@ class Record {
  public:
   Record(Device device, std::int64_t slots) : slots_(Tensor::uninitialised({slots}, device, Dtype::uint64)) {}
 
+  const Tensor& all() const { return slots_; }
   Tensor slot(std::int64_t index) const { return slots_.slice(0, index, index + 1); }
   std::uint64_t bits(std::int64_t index) const { return slots_.read<std::uint64_t>()[index]; }
   double number(std::int64_t index) const { return std::bit_cast<double>(bits(index)); }

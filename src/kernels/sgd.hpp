@@ -1,7 +1,10 @@
-// One update by stochastic gradient descent.
+// One step by stochastic gradient descent.
 #pragma once
 
-#include "kernels/dispatch.hpp"
+#include <vector>
+
+#include "base/sabotage.hpp"
+#include "kernels/record.hpp"
 #include "reference/sgd.hpp"
 
 namespace assay::kernels {
@@ -26,26 +29,60 @@ inline SgdScalars rounded(const SgdStep& s) {
 ASSAY_CPU_KERNEL(bool sgd_is_finite(View<const float> w, View<const float> u, View<const float> g, SgdScalars scalars))
 ASSAY_CPU_KERNEL(void sgd(View<float> w, View<float> u, View<const float> g, SgdScalars scalars))
 
-inline reference::SgdArrays oracle_sgd(const Tensor& w, const Tensor& u, const Tensor& g, const SgdStep& s) {
-  return reference::sgd({oracle_operand(w), oracle_operand(u)}, oracle_operand(g), s.learning_rate, s.momentum,
-                        s.weight_decay, s.nesterov);
+/// One parameter's part of a step: the value w, its velocity u and its gradient g, of one shape.
+struct SgdUpdate {
+  Tensor w, u, g;
+  SgdStep step;
+};
+
+inline reference::SgdArrays oracle_sgd(const SgdUpdate& update) {
+  const SgdStep& s = update.step;
+  return reference::sgd({oracle_operand(update.w), oracle_operand(update.u)}, oracle_operand(update.g), s.learning_rate,
+                        s.momentum, s.weight_decay, s.nesterov);
 }
 
-/// Whether every element that `sgd` would write is finite. Nothing is written.
-inline bool sgd_is_finite(const Tensor& w, const Tensor& u, const Tensor& g, const SgdStep& step) {
-  if (w.device() == reference_device) return reference::finite(oracle_sgd(w, u, g, step));
-  return launch(w.device(), ASSAY_CPU(sgd_is_finite), w, u, g, rounded(step));
-}
-
-/// Updates w and its velocity u in place; all three have one shape and device. The formula stands in optim/sgd.hpp.
-inline void sgd(Tensor w, Tensor u, const Tensor& g, const SgdStep& step) {
-  if (w.device() == reference_device) {
-    reference::SgdArrays next = oracle_sgd(w, u, g, step);
-    w.write(next.w.values);
-    u.write(next.u.values);
-  } else {
-    launch(w.device(), ASSAY_CPU(sgd), Out{w}, Out{u}, g, rounded(step));
+/// Sets a slot for each update: 1 when every element that `sgd` would write is finite, else 0. All are on one device.
+/// Nothing else is written.
+inline void sgd_is_finite(const std::vector<SgdUpdate>& updates, const Tensor& slots) {
+  if (slots.device() == reference_device) {
+    std::vector<std::uint64_t> finite;
+    for (const SgdUpdate& update : updates) finite.push_back(reference::finite(oracle_sgd(update)));
+    Tensor(slots).write(finite);
+    return;
   }
+  auto look = [&](View<std::uint64_t> finite) {
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      const SgdUpdate& update = updates[i];
+      finite.data[i] =
+          ASSAY_CPU(sgd_is_finite)(operand(update.w), operand(update.u), operand(update.g), rounded(update.step));
+    }
+  };
+  launch(slots.device(), named("sgd_is_finite", look), Slot{slots});
+}
+
+/// Updates every w and u in place, in one launch: whatever is refused is refused before the first write. All are on one
+/// device. The formula stands in optim/sgd.hpp.
+inline void sgd(const std::vector<SgdUpdate>& updates) {
+  if (updates.empty()) return;
+  const Device device = updates[0].w.device();
+  if (device == reference_device) {
+    std::vector<reference::SgdArrays> next;
+    for (const SgdUpdate& update : updates) next.push_back(oracle_sgd(update));
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      Tensor(updates[i].w).write(next[i].w.values);
+      Tensor(updates[i].u).write(next[i].u.values);
+    }
+    return;
+  }
+  for (const SgdUpdate& update : updates) {
+    if (sabotaged("step_writes_as_it_looks")) break;
+    for (const Tensor& tensor : {update.w, update.u, update.g}) require_operand(tensor);
+  }
+  auto update_all = [&] {
+    for (const SgdUpdate& update : updates)
+      ASSAY_CPU(sgd)(operand(Out{update.w}), operand(Out{update.u}), operand(update.g), rounded(update.step));
+  };
+  launch(device, named("sgd", update_all));
 }
 
 }  // namespace assay::kernels

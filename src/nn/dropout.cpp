@@ -3,6 +3,7 @@
 
 #include "autograd/dropout.hpp"
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "kernels/digest.hpp"
 #include "nn/shard_scope.hpp"
@@ -16,16 +17,19 @@ constexpr std::int64_t elements_per_task = 8192;
 }  // namespace
 
 Dropout::Dropout(double p, const Random& random) : p_(p) {
-  if (!(p >= 0 && p < 1)) throw Error("MODE-3", "Dropout", "p in [0, 1)", std::to_string(p));
+  if (!(p >= 0 && p < 1) && !sabotaged("dropout_takes_any_p"))
+    throw Error("MODE-3", "Dropout", "p in [0, 1)", std::to_string(p));
   stream_ = random.stream();
 }
 
 Variable Dropout::forward(const Variable& x) const {
-  if (!training() || p_ == 0) return x;
+  if (!training() && sabotaged("evaluation_draws")) stream_->next_draw();
+  if ((!training() && !sabotaged("dropout_drops_in_evaluation")) || p_ == 0) return x;
   const ShardScope* shard = ShardScope::current();
   std::uint64_t row =
       x.shape().rank() == 0 || x.shape()[0] == 0 ? 0 : static_cast<std::uint64_t>(x.shape().size() / x.shape()[0]);
-  const Draw draw = stream_->next_draw(shard ? static_cast<std::uint64_t>(shard->first_row()) * row : 0);
+  const Draw draw = stream_->next_draw(
+      shard && !sabotaged("masks_from_row_0") ? static_cast<std::uint64_t>(shard->first_row()) * row : 0);
   float threshold = static_cast<float>(p_);
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(x.shape().size()));
   parallel_for(x.shape().size(), elements_per_task, [&](std::int64_t begin, std::int64_t end) {
@@ -37,7 +41,7 @@ Variable Dropout::forward(const Variable& x) const {
   Tensor uploaded = Tensor::from(mask, x.shape(), x.device());
   if (shard && shard->mask_digests() && !draw.replayed)
     (*shard->mask_digests())[stream_->name()] += kernels::digest(uploaded, draw.first);
-  return dropout(x, uploaded, p_);
+  return dropout(x, uploaded, sabotaged("dropout_loses_the_mean") ? 0 : p_);
 }
 
 }  // namespace assay

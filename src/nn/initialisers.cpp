@@ -2,6 +2,7 @@
 #include "nn/initialisers.hpp"
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "numerics/philox.hpp"
 #include "numerics/scalar.hpp"
 
@@ -20,7 +21,7 @@ Tensor drawn(const Shape& shape, const Random& random, Element element) {
 double fan_in(const char* initialiser, const Shape& shape) {
   if (shape.rank() != 2 || shape.size() == 0)
     throw Error("LAYER-2", initialiser, "a matrix [fan_out, fan_in] that is not empty", to_string(shape));
-  return static_cast<double>(shape[1]);
+  return static_cast<double>(shape[sabotaged("fan_in_is_fan_out") ? 0 : 1]);
 }
 
 double both_fans(const char* initialiser, const Shape& shape) {
@@ -32,7 +33,7 @@ double both_fans(const char* initialiser, const Shape& shape) {
 Tensor uniform(const Shape& shape, double limit, const Random& random) {
   float scale = static_cast<float>(limit);
   return drawn(shape, random, [scale](std::uint64_t key, std::uint64_t n, std::uint64_t draw) {
-    return (2.0f * numerics::uniform(key, n, draw) - 1.0f) * scale;
+    return (2.0f * numerics::uniform(key, n, draw) - (sabotaged("uniform_off_centre") ? 0.9f : 1.0f)) * scale;
   });
 }
 

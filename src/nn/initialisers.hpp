@@ -9,7 +9,7 @@ namespace assay {
 /// Elements (2u − 1)·limit, u uniform in [0, 1), limit rounded once to binary32 (N6). The draw is that of the scope's
 /// own stream, so the values depend on the seed and the scope's path alone.
 Tensor uniform(const Shape& shape, double limit, const Random& random);
-/// Elements z·deviation, z standard normal.
+/// Elements z·deviation, z standard normal. (A constant is `Tensor::full`.)
 Tensor normal(const Shape& shape, double deviation, const Random& random);
 /// Normal with variance 2/fan_in, fan_in = the last extent. Source: K. He et al., "Delving deep into rectifiers"
 /// (2015).

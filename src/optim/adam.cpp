@@ -1,35 +1,59 @@
 // Adam and AdamW.
 #include "optim/adam.hpp"
 
+#include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/adam.hpp"
 
 namespace assay {
-namespace {
-
-kernels::AdamStep step_of(const AdamOptions& o, double learning_rate, std::uint64_t step) {
-  return {learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decoupled, step};
-}
-
-}  // namespace
 
 Adam::Adam(ParameterList parameters, const AdamOptions& options)
-    : Optimiser(options.decoupled ? "adamw" : "adam", std::move(parameters),
-                {{"first_moment", false}, {"second_moment", true}}),
-      options_(options) {
-  require_decay("beta1", options.beta1);
-  require_decay("beta2", options.beta2);
-  auto epsilon = static_cast<float>(options.epsilon);
-  require(epsilon > 0 && epsilon - epsilon == 0, "epsilon", "a finite number above 0 in binary32", options.epsilon);
-  require_weight_decay(options.weight_decay);
+    : Adam(std::vector<ParameterGroup<AdamOptions>>{{std::move(parameters), options}}) {}
+
+Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups)
+    : Optimiser(!groups.empty() && groups[0].options.decoupled ? "adamw" : "adam",
+                [&] {
+                  std::vector<Group> lists;
+                  for (auto& group : groups) lists.push_back({group.parameters, group.options.page});
+                  return lists;
+                }(),
+                {{"first_moment", false}, {"second_moment", true}}) {
+  for (const auto& [parameters, options] : groups) {
+    require_decay("beta1", options.beta1);
+    require_decay("beta2", options.beta2);
+    auto epsilon = static_cast<float>(options.epsilon);
+    require(epsilon > 0 && epsilon - epsilon == 0, "epsilon", "a finite number above 0 in binary32", options.epsilon);
+    require_factor("weight decay", options.weight_decay);
+    require_factor("rate factor", options.rate_factor);
+    if (options.decoupled != groups[0].options.decoupled)
+      throw Error("OPT-2", "decoupled of " + kind(), "the same in every group", "both");
+    options_.push_back(sabotaged("groups_share_settings") ? groups[0].options : options);
+  }
 }
 
-bool Adam::is_finite(const Update& u) const {
-  return kernels::adam_is_finite(u.value, u.state[0], u.state[1], u.gradient,
-                                 step_of(options_, u.learning_rate, u.step));
+std::size_t Adam::apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t step) const {
+  std::vector<kernels::AdamUpdate> all;
+  for (const auto& [entry, group, state] : updates) {
+    const AdamOptions& o = options_[group];
+    const Parameter& parameter = *entry.parameter;
+    all.push_back({parameter.value(),
+                   state[0],
+                   state[1],
+                   parameter.gradient(),
+                   {learning_rate * o.rate_factor, o.beta1, o.beta2, o.epsilon, o.weight_decay,
+                    o.decoupled && !sabotaged("adamw_decays_coupled"), step}});
+  }
+  const std::size_t finite =
+      first_not_finite(all.size(), [&](const Tensor& slots) { kernels::adam_is_finite(all, slots); });
+  if (finite == all.size()) kernels::adam(all);
+  return finite;
 }
 
-void Adam::apply(const Update& u) const {
-  kernels::adam(u.value, u.state[0], u.state[1], u.gradient, step_of(options_, u.learning_rate, u.step));
+std::vector<double> Adam::beta_powers(std::uint64_t step) const {
+  std::vector<double> powers;
+  for (const AdamOptions& options : options_)
+    for (double beta : {options.beta1, options.beta2}) powers.push_back(numerics::power(beta, step));
+  return powers;
 }
 
 }  // namespace assay

@@ -15,7 +15,7 @@ double global_gradient_norm(const ParameterList& list);
 /// When the norm is strictly above `max_norm`, replaces each pending gradient g by g·r, with r = max_norm ÷ norm
 /// computed in binary64 and rounded once to binary32; else leaves all as they are. Returns the norm from before.
 /// After gradients were accumulated it clips their total (OPT-6).
-/// Errors: as above, and OPT-6 unless `max_norm` is finite and above 0; nothing has changed then.
+/// Errors: as above, and OPT-6 unless `max_norm` is finite and above 0; on any error nothing has changed.
 /// Source: Pascanu, Mikolov, Bengio, "On the difficulty of training recurrent neural networks" (2013).
 ///
 ///     double norm = clip_gradients(model.parameters(), 1.0);

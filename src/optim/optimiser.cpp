@@ -1,11 +1,14 @@
-// The two passes of a step, and checked state.
+// Steps, transfers and loads that happen wholly or not at all.
 #include "optim/optimiser.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/finite.hpp"
+#include "kernels/record.hpp"
 
 namespace assay {
 namespace {
@@ -15,90 +18,174 @@ std::string text_of(double value) {
   return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
 }
 
+std::string quoted(const std::string& name) { return "\"" + name + "\""; }
+
+std::int64_t rows_of(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
+
+/// Whole rows, at least one, so that every page is a view of a row range of the parameter.
+std::int64_t rows_of_page(const Shape& shape, std::int64_t page) {
+  const std::int64_t rows = rows_of(shape);
+  return page == 0 || shape.size() == 0 ? std::max<std::int64_t>(1, rows)
+                                        : std::max<std::int64_t>(1, page / (shape.size() / rows));
+}
+
+/// visit(shape, begin, end) for the rows of each page, at least one page.
+template <class Visit>
+void for_each_page(const Shape& shape, std::int64_t page_rows, Visit visit) {
+  const std::int64_t rows = rows_of(shape);
+  std::int64_t begin = 0;
+  do {
+    const std::int64_t end = std::min(rows, begin + page_rows);
+    visit(shape.rank() == 0 ? shape : shape.with(0, end - begin), begin, end);
+    begin = end;
+  } while (begin < rows);
+}
+
+Tensor part_of(const Tensor& whole, std::int64_t begin, std::int64_t end) {
+  return whole.shape().rank() == 0 ? whole : whole.slice(0, begin, end);
+}
+
+Tensor joined(const std::vector<Tensor>& pages, const Shape& shape) {
+  if (pages.size() == 1) return pages[0];
+  Tensor whole = Tensor::uninitialised(shape, pages[0].device());
+  std::int64_t begin = 0;
+  for (const Tensor& page : pages) {
+    kernels::copy_into(page, part_of(whole, begin, begin + page.shape()[0]));
+    begin += page.shape()[0];
+  }
+  return whole;
+}
+
 }  // namespace
 
-Optimiser::Optimiser(std::string kind, ParameterList parameters, std::vector<Slot> slots)
-    : kind_(std::move(kind)), parameters_(std::move(parameters)), slots_(std::move(slots)) {
+Optimiser::Optimiser(std::string kind, std::vector<Group> groups, std::vector<Slot> slots)
+    : kind_(std::move(kind)), slots_(std::move(slots)) {
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const auto& [list, page] = groups[group];
+    require(page >= 0, "page", "elements, or 0 for one page", static_cast<double>(page));
+    if (list.empty() && groups.size() > 1)
+      throw Error("OPT-1", kind_ + ", group " + std::to_string(group), "at least one parameter", "an empty list");
+    for (const NamedParameter& entry : list) {
+      parameters_.push_back(entry);
+      members_.push_back({group, page, {}});
+    }
+  }
   require_valid(parameters_, kind_);
   if (parameters_.empty()) throw Error("OPT-1", kind_, "at least one parameter", "an empty list");
   device_ = parameters_[0].parameter->value().device();
-  for (const NamedParameter& entry : parameters_) {
-    const Tensor& value = entry.parameter->value();
-    if (value.device() != device_)
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, parameter] = parameters_[i];
+    const Tensor& value = parameter->value();
+    if (value.device() != device_ && !sabotaged("optimiser_spread_over_devices"))
       throw Error("OPT-1", kind_, "parameters on one device",
-                  "\"" + parameters_[0].name + "\" on " + to_string(device_) + " and \"" + entry.name + "\" on " +
+                  quoted(parameters_[0].name) + " on " + to_string(device_) + " and " + quoted(name) + " on " +
                       to_string(value.device()));
-    if (!kernels::finite(value)) throw Error("OPT-1", kind_, "finite values", "\"" + entry.name + "\" not finite");
-    state_.emplace_back();
-    for (std::size_t slot = 0; slot < slots_.size(); ++slot)
-      state_.back().push_back(Tensor::zeros(value.shape(), device_).keep());
+    if (!kernels::finite(value) && !sabotaged("optimiser_takes_nan"))
+      throw Error("OPT-1", kind_, "finite values", quoted(name) + " not finite");
+    Member& member = members_[i];
+    member.page_rows = rows_of_page(value.shape(), member.page_rows);
+    member.state.resize(slots_.size());
+    for (Pages& pages : member.state)
+      for_each_page(value.shape(), member.page_rows,
+                    [&](const Shape& shape, auto...) { pages.push_back(Tensor::zeros(shape, device_).keep()); });
   }
+  if (sabotaged("optimiser_holds_nothing")) parameters_.clear();
 }
 
 void Optimiser::require(bool valid, const char* hyperparameter, const char* expected, double found) const {
-  if (!valid) throw Error("OPT-2", std::string(hyperparameter) + " of " + kind_, expected, text_of(found));
+  if (!valid && !sabotaged("hyperparameters_unchecked"))
+    throw Error("OPT-2", std::string(hyperparameter) + " of " + kind_, expected, text_of(found));
 }
 
 void Optimiser::require_decay(const char* hyperparameter, double found) const {
   require(found >= 0 && static_cast<float>(found) < 1, hyperparameter, "at least 0 and below 1 in binary32", found);
 }
 
-void Optimiser::require_weight_decay(double found) const {
-  require(found >= 0 && found - found == 0, "weight decay", "a finite number from 0", found);
+void Optimiser::require_factor(const char* hyperparameter, double found) const {
+  require(found >= 0 && found - found == 0, hyperparameter, "a finite number from 0", found);
 }
 
 void Optimiser::step(double learning_rate) {
-  require(learning_rate >= 0 && learning_rate - learning_rate == 0, "learning rate", "a finite number from 0",
-          learning_rate);
-  for (const NamedParameter& entry : parameters_)
-    if (entry.parameter->value().device() != device_)
-      throw Error("XFER-9", "step of " + kind_, "\"" + entry.name + "\" on " + to_string(device_),
-                  "it on " + to_string(entry.parameter->value().device()));
-  auto for_each_update = [&](auto&& visit) {
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const Parameter& parameter = *parameters_[i].parameter;
-      if (parameter.has_pending_gradient())
-        visit(i, Update{parameter.value(), state_[i], parameter.gradient(), learning_rate, step_count_ + 1});
-    }
-  };
-  for_each_update([&](std::size_t i, const Update& update) {
-    if (!is_finite(update))
-      throw Error("OPT-3", "step " + std::to_string(update.step) + " of " + kind_, "finite results",
-                  "\"" + parameters_[i].name + "\" not finite; nothing was changed");
-  });
-  for_each_update([&](std::size_t, const Update& update) { apply(update); });
-  ++step_count_;
+  require_factor("learning rate", learning_rate);
+  std::vector<Update> updates;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = *parameters_[i].parameter;
+    if (parameter.value().device() != device_ && !sabotaged("step_across_devices"))
+      throw Error("XFER-9", "step of " + kind_, quoted(parameters_[i].name) + " on " + to_string(device_),
+                  "it on " + to_string(parameter.value().device()));
+    if (parameter.has_pending_gradient() || sabotaged("step_without_gradient"))
+      updates.push_back({parameters_[i], members_[i].group, members_[i].state});
+  }
+  if (sabotaged("refused_step_counts")) ++step_count_;
+  const std::uint64_t next = step_count_ + 1;
+  const std::size_t applied = apply(updates, learning_rate, next);
+  if (applied < updates.size())
+    throw Error("OPT-3", "step " + std::to_string(next) + " of " + kind_, "finite results",
+                quoted(updates[applied].parameter.name) + " not finite; nothing was changed");
+  step_count_ = next;
+  if (sabotaged("step_drops_gradients")) zero_gradients();
+}
+
+std::size_t Optimiser::first_not_finite(std::size_t updates, const std::function<void(const Tensor&)>& look) const {
+  if (updates == 0 || sabotaged("step_does_not_look")) return updates;
+  kernels::Record record(device_, static_cast<std::int64_t>(updates));
+  look(record.all());
+  for (std::size_t i = 0; i < updates; ++i)
+    if (record.bits(static_cast<std::int64_t>(i)) == 0) return i;
+  return updates;
 }
 
 void Optimiser::zero_gradients() {
   for (const NamedParameter& entry : parameters_) entry.parameter->zero_gradient();
 }
 
+void Optimiser::to(Device device) {
+  if (device == device_) return;
+  std::vector<Member> next = members_;
+  for (Member& member : next)
+    for (Pages& pages : member.state)
+      for (Tensor& page : pages)
+        page = sabotaged("transfer_forgets_the_state") ? Tensor::zeros(page.shape(), device) : page.to(device).keep();
+  members_ = std::move(next);
+  device_ = device;
+}
+
 OptimiserState Optimiser::state() const {
-  OptimiserState state{kind_, step_count_, {}};
+  OptimiserState state{kind_, step_count_, {}, beta_powers(step_count_)};
   for (std::size_t slot = 0; slot < slots_.size(); ++slot)
     for (std::size_t i = 0; i < parameters_.size(); ++i)
-      state.tensors.push_back({slots_[slot].name + "." + parameters_[i].name, state_[i][slot]});
+      state.tensors.push_back({slots_[slot].name + "." + parameters_[i].name,
+                               joined(members_[i].state[slot], parameters_[i].parameter->value().shape())});
   return state;
 }
 
 void Optimiser::load_state(const OptimiserState& state) {
   auto require_same = [&](const std::string& what, const std::string& expected, const std::string& found) {
-    if (expected != found) throw Error("OPT-7", "load_state of " + kind_ + ", " + what, expected, found);
+    if (expected != found && !sabotaged("state_unchecked"))
+      throw Error("OPT-7", "load_state of " + kind_ + ", " + what, expected, found);
   };
-  auto quoted = [](const std::string& name) { return "\"" + name + "\""; };
   require_same("kind", quoted(kind_), quoted(state.kind));
-  const std::vector<NamedTensor> own = this->state().tensors;
-  require_same("number of tensors", std::to_string(own.size()), std::to_string(state.tensors.size()));
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    const std::string& name = state.tensors[i].name;
-    const Tensor& tensor = state.tensors[i].tensor;
-    require_same("tensor " + std::to_string(i), quoted(own[i].name), quoted(name));
-    auto description = [](const Tensor& t) {
-      return t.defined() ? std::string(name_of(t.dtype())) + " " + to_string(t.shape()) + " on " + to_string(t.device())
-                         : "no value";
+  require_same("number of tensors", std::to_string(slots_.size() * parameters_.size()),
+               std::to_string(state.tensors.size()));
+  const std::vector<double> powers = beta_powers(state.step_count);
+  if (!state.beta_powers.empty()) {
+    require_same("number of beta powers", std::to_string(powers.size()), std::to_string(state.beta_powers.size()));
+    for (std::size_t i = 0; i < powers.size(); ++i)
+      require_same("beta power " + std::to_string(i) + " at step " + std::to_string(state.step_count),
+                   text_of(powers[i]), text_of(state.beta_powers[i]));
+  }
+  std::vector<Member> next = members_;
+  for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+    const std::size_t index = i % parameters_.size(), slot = i / parameters_.size();
+    const Shape& shape = parameters_[index].parameter->value().shape();
+    const auto& [name, tensor] = state.tensors[i];
+    require_same("tensor " + std::to_string(i), quoted(slots_[slot].name + "." + parameters_[index].name),
+                 quoted(name));
+    auto description = [](Dtype dtype, const Shape& extents, Device device) {
+      return std::string(name_of(dtype)) + " " + to_string(extents) + " on " + to_string(device);
     };
-    require_same(quoted(name), description(own[i].tensor), description(tensor));
+    require_same(quoted(name), description(real(device_), shape, device_),
+                 tensor.defined() ? description(tensor.dtype(), tensor.shape(), tensor.device()) : "no value");
     require_same(quoted(name), "finite elements", kernels::finite(tensor) ? "finite elements" : "one that is not");
     bool negative = false, zero = true;
     with_type(tensor.dtype(), [&](auto element) {
@@ -107,11 +194,16 @@ void Optimiser::load_state(const OptimiserState& state) {
         zero = zero && value == 0;
       }
     });
-    if (slots_[i / parameters_.size()].non_negative)
+    if (slots_[slot].non_negative)
       require_same(quoted(name), "no element below 0", negative ? "one below 0" : "no element below 0");
     if (state.step_count == 0) require_same(quoted(name) + " at step 0", "zeros", zero ? "zeros" : "other values");
+    Member& member = sabotaged("load_writes_as_it_looks") ? members_[index] : next[index];
+    member.state[slot].clear();
+    for_each_page(shape, member.page_rows, [&](const Shape&, std::int64_t begin, std::int64_t end) {
+      member.state[slot].push_back(kernels::copy(part_of(tensor, begin, end)).keep());
+    });
   }
-  for (std::size_t i = 0; i < own.size(); ++i) kernels::copy_into(state.tensors[i].tensor, own[i].tensor);
+  if (!sabotaged("load_writes_as_it_looks")) members_ = std::move(next);
   step_count_ = state.step_count;
 }
 

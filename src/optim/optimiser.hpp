@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,16 +20,28 @@ struct OptimiserState {
   std::string kind;                  ///< "sgd", "adam" or "adamw"
   std::uint64_t step_count = 0;      ///< steps taken
   std::vector<NamedTensor> tensors;  ///< "first_moment.fc1.weight", …: slot by slot, in list order
+  /// β1ᵗ and β2ᵗ at that step, group by group, so that a state is not taken up under other decays; empty where they are
+  /// not known.
+  std::vector<double> beta_powers = {};
+};
+
+/// Parameters that an optimiser treats by settings of their own.
+template <class Options>
+struct ParameterGroup {
+  ParameterList parameters;
+  Options options;
 };
 
 /// Updates a list of parameters from their gradients. It holds the parameters, so it outlives their module (OPT-10),
 /// and reads gradients without writing them (OPT-4).
 ///
 /// A parameter without a pending gradient is skipped: neither its weight decays nor its state changes. (A gradient of
-/// zeros is a gradient: the parameter is updated.) All parameters share one step count.
+/// zeros is a gradient: the parameter is updated.) All parameters share one step count. Groups are joined in order to
+/// one list; each uses its own settings, and its learning rate is the step's times its `rate_factor`.
 ///
-/// Errors of the constructors: OPT-1 for a list that is empty, spread over devices or holds an empty or repeated name,
-/// a null, a parameter twice or a value that is not finite; OPT-2 for a hyperparameter outside its range.
+/// Errors of the constructors: OPT-1 for a list or group that is empty, and for a list that is spread over devices or
+/// holds an empty or repeated name, a null, a parameter twice or a value that is not finite; OPT-2 for a hyperparameter
+/// outside its range.
 ///
 ///     Adam optimiser(model.parameters(), {.weight_decay = 0.01, .decoupled = true});
 ///     loss.backward();
@@ -43,22 +56,30 @@ class Optimiser {
   /// One update, of all parameters or, on any error, of nothing (OPT-3): a first pass computes every result and looks
   /// whether it is finite, a second computes them again and writes. Each written tensor's version rises by one.
   /// Errors: OPT-2 for a learning rate that is negative or not finite; OPT-3 naming the first parameter with a result
-  /// that is not finite; XFER-9 for a parameter that moved to another device.
+  /// that is not finite; XFER-9 for a parameter that is not on this optimiser's device, naming both.
   void step(double learning_rate);
   /// Drops every pending gradient.
   void zero_gradients();
+  /// Moves the state to a device, all of it or, on any error, nothing; the parameters move by `Module::to` or
+  /// `move_parameters_to`. A step is refused while the two are apart (XFER-9).
+  ///
+  ///     model.to(device);
+  ///     optimiser.to(device);
+  void to(Device device);
 
   const std::string& kind() const { return kind_; }
   /// Steps that succeeded (OPT-5).
   std::uint64_t step_count() const { return step_count_; }
   const ParameterList& parameters() const { return parameters_; }
 
-  /// The state as it is: the tensors are the live ones, into which later steps write.
+  /// The state as it is now, the same for every page size. Tensors of one page are the live ones, into which later
+  /// steps write; more pages are joined in a copy.
   OptimiserState state() const;
   /// Copies a state, so that the next step has the bits that it would have had where the state came from. The tensors
-  /// must be on the parameters' device. Everything is checked before anything is written.
+  /// must be on this optimiser's device. On any error nothing has changed.
   /// Errors: OPT-7 for another kind, another number, name, shape, type or device of a tensor, an element that is not
-  /// finite, a negative second moment, or tensors that are not zero at step 0.
+  /// finite, a negative second moment, tensors that are not zero at step 0, or powers that are not those of the own
+  /// decays at that step.
   void load_state(const OptimiserState& state);
 
  protected:
@@ -67,31 +88,47 @@ class Optimiser {
     std::string name;
     bool non_negative;
   };
-  Optimiser(std::string kind, ParameterList parameters, std::vector<Slot> slots);
+  /// The parameters of a group and how many elements a page of their state has at most; 0: as many as the parameter.
+  struct Group {
+    ParameterList parameters;
+    std::int64_t page;
+  };
+  Optimiser(std::string kind, std::vector<Group> groups, std::vector<Slot> slots);
 
+  /// The rows of a parameter's state in order, in pieces.
+  using Pages = std::vector<Tensor>;
   /// One parameter's part of a step.
   struct Update {
-    const Tensor& value;
-    const std::vector<Tensor>& state;  ///< one a slot
-    Tensor gradient;
-    double learning_rate;
-    std::uint64_t step;  ///< from 1
+    const NamedParameter& parameter;
+    std::size_t group;
+    const std::vector<Pages>& state;  ///< by slot
   };
+  /// The number of the first of `updates` whose slot `look` sets to 0, or how many there are.
+  std::size_t first_not_finite(std::size_t updates, const std::function<void(const Tensor& slots)>& look) const;
   /// Throws OPT-2 naming `hyperparameter` unless `valid`.
   void require(bool valid, const char* hyperparameter, const char* expected, double found) const;
-  /// The same for a factor that must shrink what it multiplies, and for λ.
+  /// The same for a factor that must shrink what it multiplies, for one that is finite and not negative.
   void require_decay(const char* hyperparameter, double found) const;
-  void require_weight_decay(double found) const;
+  void require_factor(const char* hyperparameter, double found) const;
 
  private:
-  virtual bool is_finite(const Update& update) const = 0;
-  virtual void apply(const Update& update) const = 0;
+  /// Applies all updates, or none when a result is not finite: then the number of the first such one, else how many
+  /// there are. `step` counts from 1.
+  virtual std::size_t apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t step) const = 0;
+  virtual std::vector<double> beta_powers(std::uint64_t step) const = 0;
+
+  /// What belongs to a parameter.
+  struct Member {
+    std::size_t group;
+    std::int64_t page_rows;
+    std::vector<Pages> state;  // by slot
+  };
 
   std::string kind_;
   ParameterList parameters_;
   std::vector<Slot> slots_;
   Device device_;
-  std::vector<std::vector<Tensor>> state_;  // by parameter, then slot
+  std::vector<Member> members_;  // one a parameter
   std::uint64_t step_count_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "optim/schedule.hpp"
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "numerics/scalar.hpp"
 
 namespace assay {
@@ -20,7 +21,8 @@ double curved(Ends ends, double x) { return mixed(ends, (1 + numerics::cosine(0x
 
 Schedule::Schedule(const ScheduleOptions& options) : options_(options) {
   auto require = [](bool valid, const char* option, const char* expected, const auto& found) {
-    if (!valid) throw Error("OPT-9", std::string("schedule, ") + option, expected, found);
+    if (!valid && !sabotaged("schedule_takes_any_option"))
+      throw Error("OPT-9", std::string("schedule, ") + option, expected, found);
   };
   auto number = [](double value) { return std::to_string(value); };
   auto is_share = [](double value) { return value >= 0 && value <= 1; };
@@ -43,7 +45,9 @@ double Schedule::learning_rate(std::uint64_t step) const {
   const double high = o.learning_rate, first = o.start * high, low = o.minimum * high;
   const std::uint64_t period = o.period == 0 ? o.steps : o.period, place = step % period;
   if (o.kind == "step") return high * numerics::power(o.factor, step / period);
-  if (o.kind == "cosine") return place == 0 ? high : curved({high, low}, share(place, period - 1));
+  if (o.kind == "cosine")
+    return place == 0 ? high
+                      : curved({high, low}, share(place, sabotaged("schedule_misses_its_end") ? period : period - 1));
   if (o.kind == "cyclic") {
     const std::uint64_t peak = period / 2;
     return place < peak ? straight({low, high}, share(place, peak))
@@ -52,7 +56,7 @@ double Schedule::learning_rate(std::uint64_t step) const {
   if (o.kind == "one_cycle" || o.kind == "warmup_cosine") {
     const std::uint64_t last = o.steps - 1, peak = static_cast<std::uint64_t>(o.warmup * static_cast<double>(last));
     if (step < peak) return (o.kind == "one_cycle" ? curved : straight)({first, high}, share(step, peak));
-    if (step == peak) return high;
+    if (step == peak && !sabotaged("schedule_misses_its_peak")) return high;
     return step >= last ? low : curved({high, low}, share(step - peak, last - peak));
   }
   return high;

@@ -2,30 +2,46 @@
 #include "optim/sgd.hpp"
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/sgd.hpp"
 
 namespace assay {
-namespace {
-
-kernels::SgdStep step_of(const SgdOptions& options, double learning_rate) {
-  return {learning_rate, options.momentum, options.weight_decay, options.nesterov};
-}
-
-}  // namespace
 
 Sgd::Sgd(ParameterList parameters, const SgdOptions& options)
-    : Optimiser("sgd", std::move(parameters), {{"velocity", false}}), options_(options) {
-  require_decay("momentum", options.momentum);
-  require_weight_decay(options.weight_decay);
-  if (options.nesterov && options.momentum == 0) throw Error("OPT-2", "nesterov of sgd", "a momentum above 0", "0");
+    : Sgd(std::vector<ParameterGroup<SgdOptions>>{{std::move(parameters), options}}) {}
+
+Sgd::Sgd(std::vector<ParameterGroup<SgdOptions>> groups)
+    : Optimiser("sgd",
+                [&] {
+                  std::vector<Group> lists;
+                  for (auto& group : groups) lists.push_back({group.parameters, 0});
+                  return lists;
+                }(),
+                {{"velocity", false}}) {
+  for (const auto& [parameters, options] : groups) {
+    require_decay("momentum", options.momentum);
+    require_factor("weight decay", options.weight_decay);
+    require_factor("rate factor", options.rate_factor);
+    if (options.nesterov && options.momentum == 0) throw Error("OPT-2", "nesterov of sgd", "a momentum above 0", "0");
+    options_.push_back(sabotaged("groups_share_settings") ? groups[0].options : options);
+  }
 }
 
-bool Sgd::is_finite(const Update& u) const {
-  return kernels::sgd_is_finite(u.value, u.state[0], u.gradient, step_of(options_, u.learning_rate));
-}
-
-void Sgd::apply(const Update& u) const {
-  kernels::sgd(u.value, u.state[0], u.gradient, step_of(options_, u.learning_rate));
+std::size_t Sgd::apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t) const {
+  std::vector<kernels::SgdUpdate> all;
+  for (const auto& [entry, group, state] : updates) {
+    const SgdOptions& o = options_[group];
+    const Parameter& parameter = *entry.parameter;
+    all.push_back({parameter.value(),
+                   state[0][0],
+                   parameter.gradient(),
+                   {learning_rate * o.rate_factor, o.momentum, o.weight_decay, o.nesterov}});
+  }
+  const std::size_t finite =
+      first_not_finite(all.size(), [&](const Tensor& slots) { kernels::sgd_is_finite(all, slots); });
+  if (finite == all.size()) kernels::sgd(all);
+  if (sabotaged("update_twice")) kernels::sgd(all);
+  return finite;
 }
 
 }  // namespace assay

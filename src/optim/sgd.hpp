@@ -9,6 +9,7 @@ struct SgdOptions {
   double momentum = 0;      ///< μ, in [0, 1)
   bool nesterov = false;    ///< needs μ > 0
   double weight_decay = 0;  ///< λ ≥ 0, added times the weight to the gradient
+  double rate_factor = 1;   ///< ≥ 0, what the step's learning rate is multiplied by
 };
 
 /// For learning rate η and gradient g, each scalar rounded once to binary32:
@@ -26,12 +27,13 @@ struct SgdOptions {
 class Sgd final : public Optimiser {
  public:
   explicit Sgd(ParameterList parameters, const SgdOptions& options = {});
+  explicit Sgd(std::vector<ParameterGroup<SgdOptions>> groups);
 
  private:
-  bool is_finite(const Update& update) const override;
-  void apply(const Update& update) const override;
+  std::size_t apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t step) const override;
+  std::vector<double> beta_powers(std::uint64_t) const override { return {}; }
 
-  SgdOptions options_;
+  std::vector<SgdOptions> options_;  // by group
 };
 
 }  // namespace assay

@@ -92,6 +92,27 @@ BOOST_AUTO_TEST_CASE(OPT_9_cyclic_goes_up_and_down_once_a_period) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(OPT_9_runs_and_periods_of_any_length_hit_their_rates_exactly) {
+  for (std::uint64_t steps = 2; steps < 400; ++steps) {
+    for (const char* kind : {"one_cycle", "warmup_cosine"}) {
+      Schedule schedule(options(kind, steps));
+      auto peak = static_cast<std::uint64_t>(0.3 * static_cast<double>(steps - 1));
+      BOOST_TEST(schedule.learning_rate(0) == (peak == 0 ? high : first));
+      BOOST_TEST(schedule.learning_rate(peak) == high);
+      BOOST_TEST(schedule.learning_rate(steps - 1) == low);
+    }
+    for (std::uint64_t begin : {std::uint64_t{0}, 5 * steps}) {
+      Schedule cosine(options("cosine", 9000, steps)), cyclic(options("cyclic", 9000, steps)),
+          step(options("step", 9000, steps));
+      BOOST_TEST(cosine.learning_rate(begin) == high);
+      BOOST_TEST(cosine.learning_rate(begin + steps - 1) == low);
+      BOOST_TEST(cyclic.learning_rate(begin) == low);
+      BOOST_TEST(cyclic.learning_rate(begin + steps / 2) == high);
+      BOOST_TEST(step.learning_rate(begin) == step.learning_rate(begin + steps - 1));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(OPT_9_options_outside_their_range_are_refused_by_name) {
   auto refused = [](auto change, const char* name) {
     ScheduleOptions wrong = options("one_cycle", 10);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 
 namespace assay {
 namespace {
@@ -58,7 +59,7 @@ class ThreadPool {
       work(context, 0, count);
       return;
     }
-    task_ = {count, std::min<std::int64_t>(most, size()), work, context};
+    task_ = {count, std::min<std::int64_t>(most, size()), work, context, sabotaged("workers_train") ? 0 : thread_modes};
     unfinished_ = workers_.size();
     {
       std::lock_guard<std::mutex> lock(mutex_);  // no worker is between its last look and its sleep
@@ -74,6 +75,7 @@ class ThreadPool {
     std::int64_t count = 0, parts = 0;
     void (*work)(void*, std::int64_t, std::int64_t) = nullptr;
     void* context = nullptr;
+    std::uint32_t modes = 0;  // of the caller
   };
 
   static void run_part(const Task& task, std::int64_t part) {
@@ -96,6 +98,7 @@ class ThreadPool {
     for (std::uint64_t seen = 0;; ++seen) {
       wait(start_, [&] { return stopping_ || generation_ != seen; });
       if (stopping_) return;
+      thread_modes = task_.modes;
       run_part(task_, index);  // the task stays until all workers are done with it
       if (--unfinished_ > 0) continue;
       std::lock_guard<std::mutex> lock(mutex_);
