@@ -178,7 +178,8 @@ void Optimiser::load_state(const OptimiserState& state) {
   for (std::size_t i = 0; i < state.tensors.size(); ++i) {
     const std::size_t index = i % parameters_.size(), slot = i / parameters_.size();
     const Shape& shape = parameters_[index].parameter->value().shape();
-    const auto& [name, tensor] = state.tensors[i];
+    const std::string& name = state.tensors[i].name;
+    const Tensor& tensor = state.tensors[i].tensor;
     require_same("tensor " + std::to_string(i), quoted(slots_[slot].name + "." + parameters_[index].name),
                  quoted(name));
     auto description = [](Dtype dtype, const Shape& extents, Device device) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/add.hpp"
 
 namespace assay {
@@ -39,7 +40,8 @@ void ShardSum::add(ShardResult result) {
       require_same_layout(before.gradients[i], result.gradients[i], "gradient " + std::to_string(i));
   }
   Subtree merged{1, std::move(result)};
-  for (; !subtrees_.empty() && subtrees_.back().shards == merged.shards; subtrees_.pop_back()) {
+  for (; !subtrees_.empty() && (subtrees_.back().shards == merged.shards || sabotaged("shards_added_in_a_row"));
+       subtrees_.pop_back()) {
     const ShardResult& left = subtrees_.back().result;
     merged.shards *= 2;
     merged.result.loss = kernels::add(left.loss, merged.result.loss);
