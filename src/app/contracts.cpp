@@ -238,8 +238,8 @@ int check(const Options& options) {
   const std::string program = test_program(false);
   const std::vector<Case> cases = selected(all_cases(program, folder), options);
   if (options.list) return list(cases);
-  const auto verdicts = run_cases(program, cases, {}, folder.file("verdicts"), folder.file("log"),
-                                  options.junit_file, 1800);
+  const auto verdicts =
+      run_cases(program, cases, {}, folder.file("verdicts"), folder.file("log"), options.junit_file, 1800);
   const std::vector<Row> rows = rows_of(cases, verdicts);
   if (options.json) {
     nlohmann::ordered_json json;
@@ -254,7 +254,7 @@ int check(const Options& options) {
   }
   if (!options.json || !options.json_file.empty()) print_table(rows, text_of(folder.file("log")));
   return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.verdict == "pass"; }) ? fine
-                                                                                                      : does_not_hold;
+                                                                                                     : does_not_hold;
 }
 
 std::set<std::string> words(std::string_view text) {

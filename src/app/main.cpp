@@ -32,11 +32,12 @@ int run(int argc, char** argv) {
       "ASSAY_THREADS and ASSAY_ISA=baseline|avx2|avx512 hold for every command.\n"
       "Example: assay run experiments/fashion_mnist/smoke.toml --threads 2");
   Action action;
-  for (auto add : {add_run, add_compare, add_report, add_inspect, add_devices, add_selftest}) add(app, action);
+  for (auto add : {add_run, add_compare, add_report, add_contracts, add_inspect, add_devices, add_selftest})
+    add(app, action);
   for (int i = 0; i < argc; ++i) command_line += (i ? " " : "") + (i ? quoted(argv[i]) : std::string("assay"));
   try {
     app.parse(argc, argv);
-    if (!action) throw CLI::RequiredError("A command (run, compare, report, inspect, devices, selftest)");
+    if (!action) throw CLI::RequiredError("A command (run, compare, report, contracts, inspect, devices, selftest)");
   } catch (const CLI::Success& wanted) {
     app.exit(wanted);
     return fine;

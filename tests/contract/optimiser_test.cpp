@@ -281,20 +281,19 @@ CONTRACT(OPT_3_adam_judges_each_element_by_the_results_that_it_would_write) {
       for (float m : values) {
         // All v and g together: first which of them are judged finite, then what is written.
         std::vector<kernels::AdamUpdate> updates;
-        std::vector<std::size_t> judged;
         auto scalar = [&](float value) { return Tensor::full({}, value, device); };
         for (float v : values)
-          for (float g : {values[1], values[3], values[5], values[8], values[9], values[12]}) {
+          for (float g : {values[1], values[3], values[5], values[8], values[9], values[12]})
             updates.push_back({scalar(w), {scalar(m)}, {scalar(v)}, scalar(g), step});
-            judged.push_back(kernels::adam_first_not_finite({updates.back()}));
-          }
+        kernels::Record judged(device, static_cast<std::int64_t>(updates.size()));
+        kernels::adam_is_finite(updates, judged.all());
         kernels::adam(updates);
         for (std::size_t i = 0; i < updates.size(); ++i) {
           bool written = true;
           for (const Tensor& result : {updates[i].w, updates[i].m[0], updates[i].v[0]})
             written = written && std::isfinite(result.item());
-          BOOST_REQUIRE_MESSAGE((judged[i] == 1) == written,
-                                "w " << w << ", m " << m << ", case " << i << ": judged " << judged[i]);
+          const bool finite = judged.bits(static_cast<std::int64_t>(i)) == 1;
+          BOOST_REQUIRE_MESSAGE(finite == written, "w " << w << ", m " << m << ", case " << i << ": judged " << finite);
         }
       }
 }
