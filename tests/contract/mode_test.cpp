@@ -105,6 +105,7 @@ CONTRACT(MODE_2_evaluating_draws_nothing_and_changes_nothing) {
   Tensor first;
   for (int pass = 0; pass < 2; ++pass) {
     EvalScope evaluation;
+    NoGradScope no_gradient;
     Tensor y = model.forward(x).value();
     if (pass == 0) first = y;
     check_same_bits(first, y, "a second evaluation");

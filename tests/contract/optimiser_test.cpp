@@ -132,23 +132,23 @@ CONTRACT(OPT_2_adam_and_adamw_are_their_formula_bit_for_bit_and_close_to_the_ora
 }
 
 CONTRACT(OPT_2_each_group_has_the_bits_of_an_optimiser_with_its_settings) {
-  const AdamOptions decayed{.weight_decay = 0.1, .decoupled = true},
-      slow{.beta1 = 0.5, .decoupled = true, .rate_factor = 0.25};
   Model together(device), apart(device);
   ParameterList weights{together.list[1]}, others{together.list[0], together.list[2]};
-  Adam grouped({{weights, decayed}, {others, slow}});
-  Adam first({apart.list[1]}, decayed), second({apart.list[0], apart.list[2]}, {.beta1 = 0.5, .decoupled = true});
+  Adam optimiser(
+      {{weights, {.weight_decay = 0.1, .decoupled = true}}, {others, {.decoupled = true, .rate_factor = 0.25}}});
+  Adam first({apart.list[1]}, {.weight_decay = 0.1, .decoupled = true});
+  Adam second({apart.list[0], apart.list[2]}, {.decoupled = true});
   for (std::uint64_t step = 1; step < 4; ++step) {
     together.set_gradients(step);
     apart.set_gradients(step);
-    grouped.step(0.01);
+    optimiser.step(0.01);
     first.step(0.01);
     second.step(0.01 * 0.25);
   }
   for (std::size_t i = 0; i < 3; ++i)
     check_same_bits(apart.made[i].value(), together.made[i].value(), "parameter " + std::to_string(i));
   std::vector<std::string> names;
-  for (const NamedParameter& entry : grouped.parameters()) names.push_back(entry.name);
+  for (const NamedParameter& entry : optimiser.parameters()) names.push_back(entry.name);
   BOOST_TEST(names == (std::vector<std::string>{"p1", "p0", "p2"}));
 
   Model sgd_together(device), sgd_apart(device);

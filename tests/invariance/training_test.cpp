@@ -87,15 +87,18 @@ BOOST_AUTO_TEST_CASE(NUM_11_the_masks_and_ids_do_not_depend_on_the_shards) {
 }
 
 BOOST_AUTO_TEST_CASE(FILE_3_a_checkpoint_of_another_architecture_changes_nothing) {
-  Configuration here = small({}), there = small({"model.layers=[12,17,8,4]"}), sgd = small({"optimiser.kind=sgd"});
+  Configuration here = small({}), there = small({"model.layers=[12,17,8,4]"}), sgd = small({"optimiser.kind=sgd"}),
+                decay = small({"optimiser.beta1=0.8"});
   Datasets data = load_datasets(here.data);
-  Training training(here, data), wider(there, data), other(sgd, data);
+  Training training(here, data), wider(there, data), other(sgd, data), other_beta(decay, data);
   training.advance();
   wider.advance();
   other.advance();
+  other_beta.advance();
   std::string before = training.parameters_digest();
   check_refused([&] { training.restore(wider.checkpoint()); }, "FILE-3", "fc2.weight");
   check_refused([&] { training.restore(other.checkpoint()); }, "FILE-3", "optimiser");
+  check_refused([&] { training.restore(other_beta.checkpoint()); }, "OPT-7", "beta power 0");
   Checkpoint damaged = training.checkpoint();
   damaged.optimiser_arrays[0].array.shape = {1};
   check_refused([&] { training.restore(damaged); }, "FILE-3", damaged.optimiser_arrays[0].name);
