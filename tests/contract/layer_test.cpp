@@ -74,7 +74,7 @@ CONTRACT(LAYER_1_a_forward_allocates_its_result_and_nothing_else) {
   Tensor x = drawn({2, 7, 5}, 1, -1, 1, device);
   for (const Linear* linear : {&bare, &layer})
     for (bool relu : {false, true}) {
-      MemoryCounters before = device_counters(cpu);
+      DeviceCounters before = device_counters(cpu);
       Variable y = linear->forward(x, {.relu = relu});
       BOOST_TEST(device_counters(cpu).allocations - before.allocations == 1u);
     }
