@@ -3,7 +3,6 @@
 
 #include "autograd/ops.hpp"
 #include "models/mlp.hpp"
-#include "optim/adam.hpp"
 #include "support/contract.hpp"
 #include "support/observed.hpp"
 
@@ -91,17 +90,6 @@ CONTRACT(XFER_5_values_survive_a_round_trip_bit_for_bit) {
 BOOST_AUTO_TEST_CASE(XFER_8_an_unavailable_device_is_refused_with_its_reason) {
   check_refused([] { parse_device("cuda"); }, "XFER-8", "not in this build");
   check_refused([] { parse_device("gpu"); }, "XFER-8", "cpu, reference, simulated");
-}
-
-CONTRACT(XFER_9_an_optimiser_whose_parameters_moved_refuses_to_step_naming_both_devices) {
-  Trained trained(device);
-  Adam adam(trained.list, {});
-  trained.model.net.to(other_than(device));
-  sum(trained.model.net.forward(drawn({5, 4}, 1, -1, 1, other_than(device)))).backward();
-  Observed before = observe(trained.list, &adam);
-  check_refused([&] { adam.step(0.1); }, "XFER-9", to_string(device));
-  check_refused([&] { adam.step(0.1); }, "XFER-9", to_string(other_than(device)));
-  check_unchanged(before, observe(trained.list, &adam), "a refused step");
 }
 
 CONTRACT(XFER_10_memory_after_a_failed_transfer_is_back_to_the_baseline) {
