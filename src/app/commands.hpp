@@ -20,6 +20,7 @@ void add_inspect(CLI::App& app, Action& action);
 void add_contracts(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_selftest(CLI::App& app, Action& action);
+void add_gradcheck(CLI::App& app, Action& action);
 
 /// The command line of this process, quoted for a shell; `main` sets it.
 inline std::string command_line;

@@ -28,16 +28,18 @@ int run(int argc, char** argv) {
   app.name("assay");
   app.set_version_flag("--version", version);
   app.footer(
-      "Exit status: 0 fine, 1 a comparison does not hold, 2 usage, file or device error.\n"
+      "Exit status: 0 fine, 1 a comparison or check does not hold, 2 usage, file or device error.\n"
       "ASSAY_THREADS and ASSAY_ISA=baseline|avx2|avx512 hold for every command.\n"
       "Example: assay run experiments/fashion_mnist/smoke.toml --threads 2");
   Action action;
-  for (auto add : {add_run, add_compare, add_report, add_contracts, add_inspect, add_devices, add_selftest})
+  for (auto add :
+       {add_run, add_compare, add_report, add_contracts, add_inspect, add_devices, add_gradcheck, add_selftest})
     add(app, action);
   for (int i = 0; i < argc; ++i) command_line += (i ? " " : "") + (i ? quoted(argv[i]) : std::string("assay"));
   try {
     app.parse(argc, argv);
-    if (!action) throw CLI::RequiredError("A command (run, compare, report, contracts, inspect, devices, selftest)");
+    if (!action)
+      throw CLI::RequiredError("A command (run, compare, report, contracts, gradcheck, inspect, devices, selftest)");
   } catch (const CLI::Success& wanted) {
     app.exit(wanted);
     return fine;

@@ -130,7 +130,7 @@ Variable checkpoint(Segment segment, const std::vector<Variable>& dependencies) 
     data = scope.captured_data();
     recorded->used = scope.used();
   } catch (...) {
-    if (!sabotaged("refused_segment_keeps_its_draws")) draws.take_back();
+    if (!sabotaged("refused_segment_keeps_its_draws")) DrawScope::take_back(recorded->draws);
     throw;
   }
 

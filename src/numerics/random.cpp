@@ -55,8 +55,8 @@ void DrawScope::require_finished() const {
     throw Error("CKPT-6", "replay of a segment", std::to_string(entries_.size()) + " draws", std::to_string(next_));
 }
 
-void DrawScope::take_back() noexcept {
-  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
+void DrawScope::take_back(const std::vector<Entry>& entries) {
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
     if (!entry->draw.replayed) entry->stream->set_draws(entry->draw.index);
 }
 

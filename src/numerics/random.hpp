@@ -47,7 +47,7 @@ class Stream {
 
 /// While one exists, this thread's draws are written down, or those that were written down are given again in the same
 /// order and with the same `first`, and the counters stay as they are: so a computation can be repeated with its random
-/// numbers. Scopes nest: what an inner one replays, an outer one writes down as any other draw.
+/// numbers. Scopes nest: what an outer one replays, an inner one writes down as any other draw.
 ///
 ///     std::vector<DrawScope::Entry> draws;
 ///     { DrawScope record(draws, DrawScope::Mode::record);  y = dropout.forward(x); }
@@ -69,8 +69,8 @@ class DrawScope {
 
   /// Refuses a replay that made fewer draws than were written down (CKPT-6).
   void require_finished() const;
-  /// Sets the streams back to before the draws that were written down; they must still exist.
-  void take_back() noexcept;
+  /// Sets the streams back to before these draws; they must still exist.
+  static void take_back(const std::vector<Entry>& entries);
 
  private:
   friend class Stream;

@@ -1,0 +1,119 @@
+// Every operation, layer and loss as a case for gradcheck.
+#include "harness/gradcheck_cases.hpp"
+
+#include <memory>
+
+#include "autograd/checkpoint.hpp"
+#include "autograd/ops.hpp"
+#include "models/mlp.hpp"
+#include "numerics/philox.hpp"
+
+namespace assay {
+namespace {
+
+using Leaves = std::vector<Variable>;
+
+class Cases {
+ public:
+  explicit Cases(Device device) : device_(device) {}
+
+  /// A leaf with elements uniform in [low, high).
+  Variable leaf(const Shape& shape, double low = -1, double high = 1) {
+    std::vector<float> values(static_cast<std::size_t>(shape.size()));
+    ++seed_;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(low + (high - low) * numerics::uniform(seed_, i, 0));
+    return Variable::leaf(Tensor::from(values, shape, device_));
+  }
+  /// A leaf whose elements are at least 0.2 from zero.
+  Variable off_zero(const Shape& shape) {
+    Variable x = leaf(shape, 0.2, 1);
+    auto values = x.value().to(cpu).read<float>();
+    std::vector<float> signs(values.begin(), values.end());
+    for (std::size_t i = 0; i < signs.size(); i += 2) signs[i] = -signs[i];
+    return Variable::leaf(Tensor::from(signs, shape, device_));
+  }
+
+  void add(const char* name, Leaves leaves, std::function<Variable(const Leaves&)> compute,
+           std::vector<ZeroGradient> zeros = {}) {
+    all.push_back({name, leaves, [leaves, compute] { return compute(leaves); }, std::move(zeros)});
+  }
+
+  /// The same for a layer: its parameters are leaves too.
+  template <class Layer>
+  void add_layer(const char* name, Variable x, std::shared_ptr<Layer> layer) {
+    layer->to(device_);
+    Leaves leaves{x};
+    for (const NamedParameter& entry : layer->parameters()) leaves.push_back(entry.parameter->variable());
+    add(name, leaves, [layer](const Leaves& in) { return layer->forward(in[0]); });
+  }
+
+  std::vector<GradcheckCase> all;
+
+ private:
+  Device device_;
+  std::uint64_t seed_ = 0;
+};
+
+template <class T>
+Tensor like(const Variable& x, const std::vector<T>& values, const Shape& shape) {
+  return Tensor::from(values, shape, x.device());
+}
+
+}  // namespace
+
+std::vector<GradcheckCase> gradcheck_cases(Device device) {
+  Cases c(device);
+  c.add("add", {c.leaf({3, 5}), c.leaf({5})}, [](const Leaves& in) { return add(in[0], in[1]); });
+  c.add("subtract", {c.leaf({3, 5}), c.leaf({3, 1})}, [](const Leaves& in) { return subtract(in[0], in[1]); });
+  c.add("multiply", {c.leaf({3, 5}), c.leaf({1, 5})}, [](const Leaves& in) { return multiply(in[0], in[1]); });
+  c.add("divide", {c.leaf({3, 5}), c.leaf({5}, 0.5, 2)}, [](const Leaves& in) { return divide(in[0], in[1]); });
+  c.add("exp", {c.leaf({3, 5})}, [](const Leaves& in) { return exp(in[0]); });
+  c.add("log", {c.leaf({3, 5}, 0.5, 2)}, [](const Leaves& in) { return log(in[0]); });
+  c.add("tanh", {c.leaf({3, 5})}, [](const Leaves& in) { return tanh(in[0]); });
+  c.add("sigmoid", {c.leaf({3, 5})}, [](const Leaves& in) { return sigmoid(in[0]); });
+  c.add("gelu", {c.leaf({3, 5})}, [](const Leaves& in) { return gelu(in[0]); });
+  c.add("relu", {c.off_zero({3, 5})}, [](const Leaves& in) { return relu(in[0]); });
+  c.add("sum", {c.leaf({3, 5, 2})}, [](const Leaves& in) { return sum(in[0], {0, 2}); });
+  c.add("mean", {c.leaf({3, 5, 2})}, [](const Leaves& in) { return mean(in[0], {1}); });
+  c.add("maximum", {c.leaf({3, 5})}, [](const Leaves& in) { return maximum(in[0], 0); });
+  c.add("softmax", {c.leaf({3, 5})}, [](const Leaves& in) { return softmax(in[0]); });
+  c.add("log_softmax", {c.leaf({3, 5})}, [](const Leaves& in) { return log_softmax(in[0]); });
+  c.add("matmul", {c.leaf({2, 3, 5}), c.leaf({5, 4})}, [](const Leaves& in) { return matmul(in[0], in[1]); });
+  c.add("linear", {c.leaf({2, 3, 5}), c.leaf({4, 5}), c.leaf({4})},
+        [](const Leaves& in) { return linear(in[0], in[1], in[2]); });
+  c.add("linear", {c.leaf({3, 5}), c.leaf({4, 5}), c.leaf({4})},
+        [](const Leaves& in) { return linear(in[0], in[1], in[2], {.relu = true}); });
+  c.add("views", {c.leaf({3, 5, 2})}, [](const Leaves& in) {
+    return slice(reshape(transpose(in[0], 0, 1), {15, 2}), 0, 3, 15);
+  });
+  c.add("dropout", {c.leaf({3, 5})}, [](const Leaves& in) {
+    const std::vector<std::uint8_t> mask{1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0};
+    return dropout(in[0], like(in[0], mask, {3, 5}), 0.4);
+  });
+  c.add("embedding", {c.leaf({5, 3})},
+        [](const Leaves& in) {
+          return embedding(in[0], like(in[0], std::vector<std::int32_t>{4, 0, 4, 1}, {2, 2}));
+        },
+        {{0, 6, 12, "rows 2 and 3 are not used"}});
+  c.add("cross_entropy", {c.leaf({4, 5})},
+        [](const Leaves& in) {
+          return cross_entropy(in[0], like(in[0], std::vector<std::int32_t>{3, -100, 0, 4}, {4}),
+                               {.label_smoothing = 0.1});
+        },
+        {{0, 5, 10, "row 1 is ignored"}});
+  c.add("mean_squared_error", {c.leaf({3, 5}), c.leaf({3, 5})},
+        [](const Leaves& in) { return mean_squared_error(in[0], in[1]); });
+  c.add("checkpoint", {c.leaf({3, 5}), c.leaf({4, 5})}, [](const Leaves& in) {
+    return checkpoint([](const Leaves& all) { return gelu(linear(all[0], all[1])); }, in);
+  });
+
+  Random random(7);
+  c.add_layer("Linear", c.leaf({3, 5}), std::make_shared<Linear>(5, 4, random["linear"]));
+  c.add_layer("Dropout", c.leaf({3, 5}), std::make_shared<Dropout>(0.4, random["dropout"]));
+  c.add_layer("Mlp", c.leaf({3, 5}),
+              std::make_shared<Mlp>(std::vector<std::int64_t>{5, 7, 4}, Activation::gelu, 0.2, random["mlp"]));
+  return std::move(c.all);
+}
+
+}  // namespace assay
