@@ -172,6 +172,14 @@ BOOST_AUTO_TEST_CASE(a_fast_step_that_fails_leaves_the_process_exact) {
   BOOST_TEST(to_string(profile()) == "exact");
 }
 
+BOOST_AUTO_TEST_CASE(NUM_8_a_training_on_the_simulated_device_has_the_bits_of_the_cpu) {
+  for (const char* optimiser : {"optimiser.kind=adamw", "optimiser.kind=sgd"}) {
+    std::vector<std::string> here{optimiser, "train.shards=2"}, there = here;
+    there.push_back("run.device=simulated");
+    check_same(rows_of(small(here)), rows_of(small(there), {3, 7}), "simulated, resumed twice");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(CMP_5_the_first_steps_follow_the_float64_reference) {
   Configuration configuration = small({"train.steps=10"}), oracle = small({"train.steps=10", "run.device=reference"});
   Datasets data = load_datasets(configuration.data);
