@@ -31,6 +31,8 @@ class Variable {
   const Shape& shape() const { return value().shape(); }
   Device device() const { return value().device(); }
   bool requires_gradient() const;
+  /// Whether no other variable and no graph holds this node.
+  bool owns_node_alone() const { return state_.use_count() == 1; }
 
   /// Whether a backward pass reached this leaf since the gradient was last zeroed, even with zeros (LIFE-9).
   bool has_pending_gradient() const;
