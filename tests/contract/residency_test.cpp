@@ -1,6 +1,8 @@
 // Contract of resident values: generations, passes, failures of a device, memory over time.
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include <sys/wait.h>
@@ -136,6 +138,15 @@ CONTRACT(RES_4_neither_a_consumer_nor_a_read_runs_a_producer_again) {
   BOOST_TEST(nodes() == 2u);
 }
 
+CONTRACT(RES_5_a_read_gives_what_was_asked_for_before_it_and_nothing_later) {
+  Tensor x = Tensor::full({1000}, 1, device);
+  for (int i = 0; i < 10; ++i) x = kernels::add(x, x);
+  auto before = x.read<float>();
+  x.write(std::vector<float>(1000, 3));
+  BOOST_TEST(before[999] == 1024);
+  BOOST_TEST(x.read<float>()[999] == 3);
+}
+
 CONTRACT(RES_6_an_operation_whose_launch_fails_returns_nothing_and_works_when_called_again) {
   Tensor a = drawn({40}, 1, -1, 1, device), b = drawn({40}, 2, -1, 1, device);
   Tensor expected = kernels::add(a, b);
@@ -231,6 +242,20 @@ CONTRACT(RES_9_an_input_computed_before_the_pass_is_usable_inside_it) {
     sum(multiply(w, normalised)).backward();
   }
   check_same_bits(kernels::scale(normalised, 3).to(cpu), w.gradient().to(cpu), "three gradients");
+}
+
+BOOST_AUTO_TEST_CASE(RES_11_nodes_of_a_graph_are_made_in_one_place) {
+  int places = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(ASSAY_SOURCE_ROOT "/src")) {
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const bool of_variables = text.find("Variable::Variable(Tensor") != std::string::npos;
+    for (const char* maker : {"make_shared<Variable::State>", "make_shared<State>()"})
+      for (std::size_t at = 0; (at = text.find(maker, at)) != std::string::npos; ++at, ++places)
+        BOOST_TEST(of_variables, entry.path().string() << " makes nodes");
+  }
+  BOOST_TEST(places == 1);
 }
 
 CONTRACT(RES_10_memory_after_many_steps_is_that_after_two_and_no_memory_is_asked_for) {

@@ -18,8 +18,10 @@ constexpr bool is_like_a_number = requires(T a, T b) {
 || requires(T a, T b) { a < b; }
 || requires(T a) { a[0]; }
 || std::is_convertible_v<T, const void*> || std::is_convertible_v<T, bool>;
-static_assert(!is_like_a_number<DeviceBuffer>, "ACC-8");
-static_assert(is_like_a_number<int>, "ACC-8");
+template <class T>
+constexpr bool shows_its_storage = requires(T t) {
+  t.storage_;
+};
 static_assert(!std::is_copy_constructible_v<Lease<float>> && std::is_move_constructible_v<Lease<float>>, "ACC-2");
 
 Tensor four() { return Tensor::from<float>({1, 2, 3, 4}, {2, 2}); }
@@ -27,6 +29,19 @@ Tensor four() { return Tensor::from<float>({1, 2, 3, 4}, {2, 2}); }
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(tensor)
+
+BOOST_AUTO_TEST_CASE(ACC_7_the_storage_cannot_be_reached_from_outside) {
+  struct Open {
+    int storage_;
+  };
+  BOOST_TEST(!shows_its_storage<Tensor>);
+  BOOST_TEST(shows_its_storage<Open>, "the question can be answered with yes");
+}
+
+BOOST_AUTO_TEST_CASE(ACC_8_what_stands_for_a_resident_value_cannot_be_taken_for_a_number_or_an_address) {
+  BOOST_TEST(!is_like_a_number<DeviceBuffer>);
+  BOOST_TEST(is_like_a_number<int>, "the question can be answered with yes");
+}
 
 BOOST_AUTO_TEST_CASE(ACC_1_a_snapshot_keeps_the_old_bits_through_writes_and_the_tensors_death) {
   Snapshot<float> before = [] {

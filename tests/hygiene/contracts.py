@@ -1,0 +1,89 @@
+"""The manual of contracts, the tests and the saboteurs speak of the same ids, and each saboteur has a site."""
+
+import re
+import unittest
+from collections import Counter
+
+from repository import ROOT, PlantedMistake, files_of
+
+CASE = re.compile(r"\b(?:CONTRACT|BOOST_AUTO_TEST_CASE)\(([A-Z]+)_(\d+)_")
+HEADING = re.compile(r"^## ([A-Z]+)-(\d+)\s*$", re.MULTILINE)
+SABOTEUR = re.compile(r'\{"(\w+)",\s*"([A-Z0-9\- ]+)",')
+SITE = re.compile(r'sabotaged\("(\w+)"\)')
+
+
+def ids(pattern, root, *folders, suffix):
+    return {
+        f"{group}-{number}"
+        for path in files_of(root, *folders)
+        if path.suffix == suffix
+        for group, number in pattern.findall(path.read_text())
+    }
+
+
+def saboteurs(root):
+    """Name and ids of each row of the list."""
+    return SABOTEUR.findall((root / "src/base/sabotage.hpp").read_text())
+
+
+def disagreements(root):
+    tested = ids(CASE, root, "tests", suffix=".cpp")
+    manual = ids(HEADING, root, "reference/contracts", suffix=".md")
+    groups = {row.split("-")[0] for row in manual}
+    problems = [f"{row}: the manual has it and no test case is named by it" for row in manual - tested]
+    problems += [
+        f"{row}: a test case is named by it and the manual lacks it"
+        for row in tested - manual
+        if row.split("-")[0] in groups
+    ]
+    problems += [
+        f"{name}: breaks {row}, which no test case is named by"
+        for name, rows in saboteurs(root)
+        for row in rows.split()
+        if row not in tested
+    ]
+    return sorted(problems)
+
+
+def saboteurs_without_site(root):
+    sites = {
+        name
+        for path in files_of(root, "src")
+        if path.suffix in (".cpp", ".hpp") and path.name != "sabotage.hpp"
+        for name in SITE.findall(path.read_text())
+    }
+    names = Counter(name for name, _ in saboteurs(root))
+    problems = [f"{name}: no site" for name in names if name not in sites]
+    return sorted(problems + [f"{name}: {count} rows" for name, count in names.items() if count > 1])
+
+
+class Contracts(PlantedMistake):
+    def test_manual_tests_and_saboteurs_agree(self):
+        self.assertTrue(ids(HEADING, ROOT, "reference/contracts", suffix=".md"))
+        self.assertEqual(disagreements(ROOT), [])
+
+    def test_each_saboteur_stands_once_in_the_list_and_has_a_site(self):
+        self.assertTrue(saboteurs(ROOT))
+        self.assertEqual(saboteurs_without_site(ROOT), [])
+
+    def test_disagreements_are_found(self):
+        self.plant("reference/contracts/REG.md", "# REG\n\n## REG-1\n\n## REG-2\n")
+        self.plant("tests/contract/a_test.cpp", "CONTRACT(REG_1_a) {}\nBOOST_AUTO_TEST_CASE(REG_3_b) {}\n")
+        self.plant("src/base/sabotage.hpp", '{"one", "REG-1 REG-4", "…"},\n')
+        self.assertEqual(
+            disagreements(self.tree),
+            [
+                "REG-2: the manual has it and no test case is named by it",
+                "REG-3: a test case is named by it and the manual lacks it",
+                "one: breaks REG-4, which no test case is named by",
+            ],
+        )
+
+    def test_a_saboteur_without_site_is_found(self):
+        self.plant("src/base/sabotage.hpp", '{"one", "REG-1", "…"},\n{"two", "REG-1", "…"},\n{"two", "REG-2", "…"},\n')
+        self.plant("src/nn/module.cpp", 'if (!sabotaged("two")) check();\n')
+        self.assertEqual(saboteurs_without_site(self.tree), ["one: no site", "two: 2 rows"])
+
+
+if __name__ == "__main__":
+    unittest.main()
