@@ -307,10 +307,10 @@ CONTRACT(CKPT_7_between_forward_and_backward_a_segment_holds_its_result_alone) {
   Variable x = Variable::leaf(drawn({64, 32}, 1, -1, 1, device));
   auto bytes = [&](bool checkpointed) {
     Variable y = x;
-    std::uint64_t before = device_counters(cpu).live_bytes;
+    std::uint64_t before = device_counters(device).live_bytes;
     for (int block = 0; block < 3; ++block)
       y = segment(checkpointed, [](const Leaves& in) { return tanh(gelu(exp(sigmoid(in[0])))); }, {y});
-    return device_counters(cpu).live_bytes - before;
+    return device_counters(device).live_bytes - before;
   };
   const std::uint64_t one = 64 * 32 * 4;
   BOOST_TEST(bytes(false) == 12 * one);

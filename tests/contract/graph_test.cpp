@@ -166,9 +166,9 @@ CONTRACT(GRAPH_7_no_operation_makes_a_buffer_for_the_gradient_of_data) {
       inputs.push_back(differentiable[i] ? Variable::leaf(operands[i]) : Variable(operands[i]));
     Variable y = f(inputs);
     Tensor seed = Tensor::full(y.shape(), 1, device);
-    std::uint64_t before = device_counters(cpu).allocations;
+    std::uint64_t before = device_counters(device).allocations;
     y.backward(seed);
-    return device_counters(cpu).allocations - before;
+    return device_counters(device).allocations - before;
   };
   Tensor a = drawn({3, 4}, 1, 1, 2, device), b = drawn({3, 4}, 2, 1, 2, device), w = drawn({5, 4}, 3, -1, 1, device);
   struct Case {

@@ -74,9 +74,9 @@ CONTRACT(LAYER_1_a_forward_allocates_its_result_and_nothing_else) {
   Tensor x = drawn({2, 7, 5}, 1, -1, 1, device);
   for (const Linear* linear : {&bare, &layer})
     for (bool relu : {false, true}) {
-      DeviceCounters before = device_counters(cpu);
+      DeviceCounters before = device_counters(device);
       Variable y = linear->forward(x, {.relu = relu});
-      BOOST_TEST(device_counters(cpu).allocations - before.allocations == 1u);
+      BOOST_TEST(device_counters(device).allocations - before.allocations == 1u);
     }
 }
 

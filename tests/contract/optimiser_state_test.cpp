@@ -128,9 +128,9 @@ CONTRACT(OPT_8_moments_in_pages_of_any_size_have_the_bits_of_one_block) {
 CONTRACT(OPT_8_a_page_holds_the_rows_that_fit) {
   Model model(device);
   auto blocks = [&](std::int64_t page) {
-    std::uint64_t before = device_counters(cpu).allocations;
+    std::uint64_t before = device_counters(device).allocations;
     Adam optimiser(model.list, {.page = page});
-    return device_counters(cpu).allocations - before;
+    return device_counters(device).allocations - before;
   };
   // Of both moments: [33] in pages of 33, 10 and 1; 130 rows of 67 in pages of 10, 1 and 1; [] in one.
   BOOST_TEST(blocks(10 * 67) - blocks(0) == 2u * (0 + 12));
