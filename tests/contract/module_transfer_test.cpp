@@ -142,15 +142,17 @@ CONTRACT(XFER_7_an_override_that_throws_leaves_the_whole_tree_where_it_was) {
 }
 
 CONTRACT(XFER_11_a_list_moves_as_a_tree_does_and_keeps_what_is_there_already) {
-  Parameter stays(Tensor::full({2}, 1, other_than(device))), moves(Tensor::full({2}, 2, device));
+  Parameter stays(Tensor::full({2}, 1, other_than(device))), moves(Tensor::full({2}, 2, device)),
+      moves_too(Tensor::full({2}, 3, device));
   stays.set_gradient(Tensor::full({2}, 1, other_than(device)));
   moves.set_gradient(Tensor::full({2}, 1, device));
-  ParameterList list{{"stays", stays.handle()}, {"moves", moves.handle()}};
+  ParameterList list{{"stays", stays.handle()}, {"moves", moves.handle()}, {"moves_too", moves_too.handle()}};
   int failures = check_atomic_under_faults(
       other_than(device), DeviceAction::copy, [&] { move_parameters_to(list, other_than(device)); },
       [&] { return observe(list); }, "transfer of a list");
-  BOOST_TEST(failures == 1);
+  BOOST_TEST(failures == 2);
   BOOST_TEST(stays.has_pending_gradient());
   BOOST_TEST(!moves.has_pending_gradient());
   BOOST_TEST(doubles(moves.value())[1] == 2);
+  BOOST_TEST(doubles(moves_too.value())[1] == 3);
 }
