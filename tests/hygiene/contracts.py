@@ -7,7 +7,7 @@ from collections import Counter
 from repository import ROOT, PlantedMistake, files_of
 
 CASE = re.compile(r"\b(?:CONTRACT|BOOST_AUTO_TEST_CASE)\(([A-Z]+)_(\d+)_")
-HEADING = re.compile(r"^## ([A-Z]+)-(\d+)\s*$", re.MULTILINE)
+HEADING = re.compile(r"^## ([A-Z]+)-(\d+)\b", re.MULTILINE)
 SABOTEUR = re.compile(r'\{"(\w+)",\s*"([A-Z0-9\- ]+)",')
 SITE = re.compile(r'sabotaged\("(\w+)"\)')
 
