@@ -1,28 +1,23 @@
 // assay compare: two runs under a policy.
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "app/commands.hpp"
-#include "base/error.hpp"
+#include "app/json_output.hpp"
 #include "compare/verdict.hpp"
 
 namespace assay::app {
 namespace {
 
 struct Options {
-  std::string a, b, policy = "bitwise", json_file;
-  bool json = false;
+  std::string a, b, policy = "bitwise";
+  JsonOutput json;
 };
 
 int execute(const Options& options) {
   const Comparison comparison = compare_runs(options.a, options.b, parse_policy(options.policy));
-  const std::string json = comparison_json(comparison) + "\n";
-  if (!options.json_file.empty() && !(std::ofstream(options.json_file) << json << std::flush))
-    throw Error("FILE-2", "write " + options.json_file, "a file that can be written", std::strerror(errno));
-  std::cout << (options.json && options.json_file.empty() ? json : verdict_text(comparison));
+  options.json.write(comparison_json(comparison));
+  if (!options.json.alone()) std::cout << verdict_text(comparison);
   return comparison.holds ? fine : does_not_hold;
 }
 
@@ -35,19 +30,11 @@ void add_compare(CLI::App& app, Action& action) {
   command.add_option("b", options->b, "Folder of another")->required()->type_name("RUN_B");
   command.add_option("--policy", options->policy, "What counts as the same (default: bitwise)")
       ->type_name("bitwise|ulp:N|close:RTOL,ATOL");
-  CLI::Option* json =
-      command
-          .add_option("--json", options->json_file,
-                      "Write the verdict as JSON; without FILE to standard output, and nothing else there")
-          ->type_name("[FILE]")
-          ->expected(0, 1);
+  options->json.add_to(command, "the verdict");
   command.footer(
       "Exit status: 0 it holds, 1 it does not (or the two are different experiments), 2 usage or file error.\n"
       "Example: assay compare runs/0001 runs/0002 --policy ulp:4 --json");
-  command.callback([options, json, &action] {
-    options->json = json->count() > 0;
-    action = [options] { return execute(*options); };
-  });
+  command.callback([options, &action] { action = [options] { return execute(*options); }; });
 }
 
 }  // namespace assay::app

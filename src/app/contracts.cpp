@@ -10,13 +10,13 @@
 #include <iostream>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <thread>
 
 #include "app/commands.hpp"
+#include "app/json_output.hpp"
 #include "app/program.hpp"
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
@@ -28,8 +28,9 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> ids;
-  std::string device, json_file, junit_file;
-  bool list = false, json = false, sabotage = false;
+  std::string device, junit_file;
+  JsonOutput json;
+  bool list = false, sabotage = false;
 };
 
 /// A test case that is named by a contract: its path in the program, and what the path says.
@@ -211,14 +212,6 @@ void print_table(const std::vector<Row>& rows, const std::string& log) {
   std::cout << rows.size() << " rows, " << failed << " failed\n";
 }
 
-void write_json(const nlohmann::ordered_json& json, const std::string& file) {
-  if (file.empty()) {
-    std::cout << json.dump(1) << '\n';
-  } else if (!(std::ofstream(file) << json.dump(1) << '\n' << std::flush)) {
-    throw Error("FILE-2", "write " + file, "a file that can be written", std::strerror(errno));
-  }
-}
-
 int list(const std::vector<Case>& cases) {
   std::map<std::string, std::pair<std::string, std::string>> ids;  // id → devices, promise of its first case
   std::vector<std::string> order;
@@ -241,7 +234,7 @@ int check(const Options& options) {
   const auto verdicts =
       run_cases(program, cases, {}, folder.file("verdicts"), folder.file("log"), options.junit_file, 1800);
   const std::vector<Row> rows = rows_of(cases, verdicts);
-  if (options.json) {
+  if (options.json.wanted()) {
     nlohmann::ordered_json json;
     for (const Row& row : rows)
       json["contracts"].push_back({{"id", row.id},
@@ -250,9 +243,9 @@ int check(const Options& options) {
                                    {"seconds", row.seconds},
                                    {"promise", row.promise},
                                    {"failed", row.failed}});
-    write_json(json, options.json_file);
+    options.json.write(json.dump(1));
   }
-  if (!options.json || !options.json_file.empty()) print_table(rows, text_of(folder.file("log")));
+  if (!options.json.alone()) print_table(rows, text_of(folder.file("log")));
   return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.verdict == "pass"; }) ? fine
                                                                                                      : does_not_hold;
 }
@@ -295,7 +288,8 @@ int sabotage(const Options& options) {
   work();
   other.join();
 
-  std::set<std::string> unproven, surviving;
+  std::set<std::string> unproven;
+  bool all_red = true;
   for (const Case& entry : cases) unproven.insert(entry.id);
   nlohmann::ordered_json json{{"saboteurs", nlohmann::ordered_json::array()}};
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -304,25 +298,25 @@ int sabotage(const Options& options) {
     for (const std::string& id : outcome.red) unproven.erase(id);
     json["saboteurs"].push_back(
         {{"name", saboteurs[i].name}, {"breaks", saboteurs[i].breaks}, {"red", outcome.red}, {"green", outcome.green}});
-    if (!options.json || !options.json_file.empty()) {
+    if (!options.json.alone()) {
       std::cout << std::left << std::setw(34) << saboteurs[i].name << "red:";
       for (const std::string& id : outcome.red) std::cout << ' ' << id;
       if (!outcome.green.empty()) std::cout << "   STILL GREEN:";
       for (const std::string& id : outcome.green) std::cout << ' ' << id;
       std::cout << '\n';
     }
-    if (!outcome.green.empty()) surviving.insert(std::string(saboteurs[i].name));
+    all_red = all_red && outcome.green.empty();
   }
   std::vector<std::string> left(unproven.begin(), unproven.end());
   std::sort(left.begin(), left.end(), before);
   json["unproven"] = left;
-  if (options.json) write_json(json, options.json_file);
-  if (!options.json || !options.json_file.empty()) {
+  options.json.write(json.dump(1));
+  if (!options.json.alone()) {
     std::cout << "unproven:";
     for (const std::string& id : left) std::cout << ' ' << id;
     std::cout << (left.empty() ? " none\n" : "\n");
   }
-  return left.empty() && surviving.empty() ? fine : does_not_hold;
+  return left.empty() && all_red ? fine : does_not_hold;
 }
 
 }  // namespace
@@ -335,21 +329,14 @@ void add_contracts(CLI::App& app, Action& action) {
   command.add_flag("--list", options->list, "Print ids, devices and promises, and run nothing");
   command.add_flag("--sabotage", options->sabotage,
                    "Break each promise on purpose in a second test program; lists every id that nothing turns red");
-  CLI::Option* json =
-      command
-          .add_option("--json", options->json_file,
-                      "Write the table as JSON; without FILE to standard output, and nothing else there")
-          ->type_name("[FILE]")
-          ->expected(0, 1);
+  options->json.add_to(command, "the table");
   command.add_option("--junit", options->junit_file, "Write the cases as JUnit XML")->type_name("FILE");
   command.footer(
       "Exit status: 0 all hold, 1 some do not, 2 no test program or another usage error.\n"
       "Examples: assay contracts XFER RES --device simulated\n"
       "          assay contracts --sabotage ACC");
-  command.callback([options, json, &action] {
-    options->json = json->count() > 0;
-    action = [options] { return options->sabotage ? sabotage(*options) : check(*options); };
-  });
+  command.callback(
+      [options, &action] { action = [options] { return options->sabotage ? sabotage(*options) : check(*options); }; });
 }
 
 }  // namespace assay::app

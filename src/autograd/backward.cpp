@@ -65,7 +65,9 @@ void Pass::walk(const Variable& root, Tensor upstream) {
 }
 
 void Pass::differentiate(State& node, const Tensor& upstream) {
-  const std::string what = "gradient of " + std::string(node.operation);
+  auto at = [&](std::size_t position) {
+    return "gradient of " + std::string(node.operation) + " at position " + std::to_string(position);
+  };
   std::vector<bool> needed;
   for (const State::Operand& operand : node.operands)
     needed.push_back(operand.needed || sabotaged("data_costs_a_gradient"));
@@ -73,14 +75,15 @@ void Pass::differentiate(State& node, const Tensor& upstream) {
   if (sabotaged("rule_gives_any_count")) contributions.resize(needed.size());
   if (sabotaged("positions_exchanged")) std::reverse(contributions.begin(), contributions.end());
   if (contributions.size() != needed.size())
-    throw Error("VJP-2", what, std::to_string(needed.size()) + " tensors", std::to_string(contributions.size()));
+    throw Error("VJP-2", "gradient of " + std::string(node.operation), std::to_string(needed.size()) + " tensors",
+                std::to_string(contributions.size()));
   for (std::size_t position = 0; position < contributions.size(); ++position) {
     if (!needed[position]) continue;
     const Tensor &value = node.operands[position].value, &contribution = contributions[position];
-    const std::string here = what + " at position " + std::to_string(position);
     if (!contribution.defined() || (!alike(contribution, value) && !sabotaged("rule_gives_any_kind")))
-      throw Error("VJP-2", here, kind_of(value), contribution.defined() ? kind_of(contribution) : "none");
-    if (!sabotaged("anomaly_check_forgets_backward")) check_anomaly(here, contribution);
+      throw Error("VJP-2", at(position), kind_of(value), contribution.defined() ? kind_of(contribution) : "none");
+    if ((modes() & checking_anomalies) && !sabotaged("anomaly_check_forgets_backward"))
+      require_finite(at(position), contribution);
   }
   for (std::size_t position = 0; position < contributions.size(); ++position) {
     if (!needed[position]) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "autograd/variable.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/embedding.hpp"
 
 namespace assay {
@@ -17,6 +18,10 @@ inline Variable embedding(const Variable& table, const Tensor& ids) {
   kernels::require_ids(table.value(), ids);
   return custom_gradient("embedding", kernels::embedding(table.value(), ids), {table, ids},
                          [ids, rows = table.shape()[0]](const Tensor& upstream, const std::vector<bool>&) {
+                           if (sabotaged("embedding_first_use_is_lost"))
+                             return std::vector{kernels::embedding_gradient(ids.slice(0, 1, ids.shape()[0]),
+                                                                            upstream.slice(0, 1, ids.shape()[0]), rows),
+                                                Tensor()};
                            return std::vector{kernels::embedding_gradient(ids, upstream, rows), Tensor()};
                          });
 }

@@ -90,8 +90,8 @@ std::uint32_t& modes();
 /// The segment that this thread computes, or null.
 SegmentScope*& current_segment();
 
-/// Refuses a tensor that is not finite, naming the first element that is not, while an AnomalyScope exists (GRAPH-14).
-void check_anomaly(const std::string& operation, const Tensor& tensor);
+/// Refuses a tensor that is not finite, naming the first element that is not (GRAPH-14).
+void require_finite(const std::string& operation, const Tensor& tensor);
 
 /// Of one shape, type and device; and these in words.
 bool alike(const Tensor& a, const Tensor& b);

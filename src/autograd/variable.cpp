@@ -28,14 +28,17 @@ struct History {
 };
 thread_local std::vector<History>* dying = nullptr;
 
+/// `what` names the tensor; it is asked only when that is to be refused.
+template <class What>
 void require_unchanged(const Variable::State& state, const Tensor& now, const Tensor& then, std::uint64_t version_then,
-                       const std::string& what) {
+                       What what) {
+  const bool same = now.shares_storage_with(then);
+  if (same && now.version() == version_then) return;
   const char* id = state.replay ? "CKPT-3" : "GRAPH-5";
   const std::string operation = "backward through " + std::string(state.operation);
-  if (!now.shares_storage_with(then)) throw Error(id, operation, what + " as it was", "another tensor in its place");
-  if (now.version() != version_then)
-    throw Error(id, operation, what + " at version " + std::to_string(version_then),
-                "version " + std::to_string(now.version()));
+  if (!same) throw Error(id, operation, what() + " as it was", "another tensor in its place");
+  throw Error(id, operation, what() + " at version " + std::to_string(version_then),
+              "version " + std::to_string(now.version()));
 }
 
 }  // namespace
@@ -73,11 +76,14 @@ void Variable::State::record(const char* name, const std::vector<Variable>& inpu
 }
 
 void Variable::State::require_unchanged() const {
-  if (!is_leaf()) assay::require_unchanged(*this, value, value, version, "the result " + to_string(value.shape()));
-  for (std::size_t position = 0; position < operands.size(); ++position)
-    assay::require_unchanged(*this, operands[position].variable.state_->value, operands[position].value,
-                             operands[position].version,
-                             "operand " + std::to_string(position) + " " + to_string(operands[position].value.shape()));
+  if (!is_leaf())
+    assay::require_unchanged(*this, value, value, version, [&] { return "the result " + to_string(value.shape()); });
+  for (std::size_t position = 0; position < operands.size(); ++position) {
+    const Operand& operand = operands[position];
+    assay::require_unchanged(*this, operand.variable.state_->value, operand.value, operand.version, [&] {
+      return "operand " + std::to_string(position) + " " + to_string(operand.value.shape());
+    });
+  }
 }
 
 void Variable::State::require_leaf(const char* call) const {
@@ -137,7 +143,7 @@ Variable custom_gradient(const char* operation, Tensor output, const std::vector
   std::vector<bool> needed;
   for (const Variable& input : inputs) needed.push_back(input.requires_gradient());
   if (SegmentScope* segment = current_segment()) segment->admit(operation, inputs, needed);
-  check_anomaly(operation, output);
+  if (modes() & checking_anomalies) require_finite(operation, output);
   Variable result(std::move(output));
   Variable::State& state = Variable::State::of(result);
   if (sabotaged("rule_is_kept")) state.vjp = vjp;
@@ -155,10 +161,8 @@ std::string kind_of(const Tensor& tensor) {
   return std::string(name_of(tensor.dtype())) + " " + to_string(tensor.shape()) + " on " + to_string(tensor.device());
 }
 
-void check_anomaly(const std::string& operation, const Tensor& tensor) {
-  if (!(modes() & checking_anomalies) || sabotaged("anomaly_check_is_blind") ||
-      tensor.dtype() != real(tensor.device()) || kernels::finite(tensor))
-    return;
+void require_finite(const std::string& operation, const Tensor& tensor) {
+  if (sabotaged("anomaly_check_is_blind") || tensor.dtype() != real(tensor.device()) || kernels::finite(tensor)) return;
   with_type(tensor.dtype(), [&](auto zero) {
     auto values = tensor.read<decltype(zero)>();
     auto odd = std::find_if(values.begin(), values.end(), [](auto value) { return value - value != 0; });

@@ -80,9 +80,9 @@ Block::Block(Pool& from, std::size_t size) : pool(&from), generation(0) {
 
 Block::~Block() {
   std::lock_guard<std::mutex> lock(memory_of(pool->device()).mutex);
-  if (generation != pool->generation() || sabotaged("freed_memory_is_lost")) return;  // the pool took it back already
+  if (generation != pool->generation()) return;  // the pool took it back already
   pool->unlink(*this);
-  free_memory(pool->device(), memory, bytes);
+  if (!sabotaged("freed_memory_is_lost")) free_memory(pool->device(), memory, bytes);
 }
 
 void Block::move_to(Pool& other) {

@@ -141,12 +141,14 @@ void Optimiser::zero_gradients() {
 
 void Optimiser::to(Device device) {
   if (device == device_) return;
-  std::vector<Member> next = members_;
-  for (Member& member : next)
+  Transfer transfer(device);
+  for (Member& member : members_)
     for (Pages& pages : member.state)
-      for (Tensor& page : pages)
-        page = sabotaged("transfer_forgets_the_state") ? Tensor::zeros(page.shape(), device) : page.to(device).keep();
-  members_ = std::move(next);
+      for (Tensor& page : pages) {
+        if (sabotaged("transfer_forgets_the_state")) page = Tensor::zeros(page.shape(), device_);
+        transfer.stage(page);
+      }
+  transfer.commit();
   device_ = device;
 }
 

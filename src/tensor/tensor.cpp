@@ -148,6 +148,7 @@ double Tensor::item(Site site) const {
 }
 
 Tensor Tensor::keep() const {
+  if (!defined()) throw Error("ACC-9", "keep", "a tensor with a value", "one without");
   storage_->buffer.keep();
   return *this;
 }

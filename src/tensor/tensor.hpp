@@ -106,7 +106,8 @@ class Tensor {
   }
   /// The only element as a double. Errors: ACC-4 when there is not exactly one.
   double item(Site site = Site::here()) const;
-  /// The same tensor, moved out of its pass with all its handles and views. Errors: RES-8 when the pass is over.
+  /// The same tensor, moved out of its pass with all its handles and views. Errors: RES-8 when the pass is over, ACC-9
+  /// without a value.
   Tensor keep() const;
 
   /// A new tensor with the same value on another device; real numbers take that device's type (widening is exact, the

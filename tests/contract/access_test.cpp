@@ -129,6 +129,8 @@ CONTRACT(ACC_9_an_empty_tensor_works_everywhere_and_no_value_is_refused_as_such)
     BOOST_TEST((x.to(cpu).to(device).shape() == shape));
   }
   check_refused([] { Tensor().read<float>(); }, "ACC-9", "one without");
+  check_refused([] { Tensor().keep(); }, "ACC-9", "one without");
+  check_refused([] { Parameter empty{Tensor()}; }, "ACC-9", "one without");
 }
 
 CONTRACT(ACC_10_accesses_are_counted_by_the_place_that_asks) {

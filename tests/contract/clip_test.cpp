@@ -102,19 +102,19 @@ CONTRACT(OPT_6_a_gradient_that_is_not_finite_is_refused_by_name_and_nothing_chan
   for (float bad : {std::nanf(""), HUGE_VALF}) {
     Fixture fixture(device);
     fixture.made[2].set_gradient(Tensor::full({}, bad, device));
-    Bits before = everything(fixture.list);
+    Facts before = facts_of(fixture.list);
     check_refused([&] { global_gradient_norm(fixture.list); }, "OPT-6", "\"p2\"");
     check_refused([&] { clip_gradients(fixture.list, 1e-3); }, "OPT-6", "\"p2\"");
-    BOOST_TEST((before == everything(fixture.list)));
+    BOOST_TEST(before == facts_of(fixture.list));
   }
 }
 
 CONTRACT(OPT_6_a_limit_that_is_not_a_positive_number_is_refused) {
   Fixture fixture(device);
-  Bits before = everything(fixture.list);
+  Facts before = facts_of(fixture.list);
   for (double limit : {0.0, -1.0, std::nan(""), HUGE_VAL})
     check_refused([&] { clip_gradients(fixture.list, limit); }, "OPT-6", "above 0");
-  BOOST_TEST((before == everything(fixture.list)));
+  BOOST_TEST(before == facts_of(fixture.list));
 }
 
 CONTRACT(OPT_1_norm_and_clipping_refuse_lists_that_are_not_valid) {

@@ -251,30 +251,6 @@ CONTRACT(GRAPH_9_scopes_nest_restore_on_exceptions_and_are_per_thread) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(MODE_1_a_thread_trains_until_an_EvalScope_says_otherwise) {
-  BOOST_TEST(training());
-  {
-    EvalScope outer;
-    BOOST_TEST(!training());
-    {
-      EvalScope inner;
-      BOOST_TEST(!training());
-    }
-    BOOST_TEST(!training());
-    bool elsewhere = false;
-    std::thread([&] { elsewhere = training(); }).join();
-    BOOST_TEST(elsewhere);
-    BOOST_TEST(exp(leaf({1}, cpu)).requires_gradient());  // evaluating still records
-  }
-  BOOST_TEST(training());
-  try {
-    EvalScope scope;
-    throw std::runtime_error("on purpose");
-  } catch (const std::runtime_error&) {
-  }
-  BOOST_TEST(training());
-}
-
 CONTRACT(GRAPH_10_a_leaf_used_twice_gets_its_gradient_once_a_use) {
   Variable x = leaf({5}, device);
   Variable copy = x, another = x;

@@ -48,6 +48,7 @@ BOOST_AUTO_TEST_CASE(MODE_1_evaluation_nests_ends_with_its_scope_and_on_exceptio
     bool other = false;
     std::thread([&] { other = training(); }).join();
     BOOST_TEST(other, "another thread trains");
+    BOOST_TEST(exp(Variable::leaf(Tensor::zeros({1}))).requires_gradient(), "evaluating still records");
   }
   BOOST_TEST(training());
   try {
@@ -101,7 +102,7 @@ CONTRACT(MODE_2_evaluating_draws_nothing_and_changes_nothing) {
     return all;
   };
   draws = count_draws();
-  Bits before = everything(list);
+  Facts before = facts_of(list);
   Tensor first;
   for (int pass = 0; pass < 2; ++pass) {
     EvalScope evaluation;
@@ -111,7 +112,7 @@ CONTRACT(MODE_2_evaluating_draws_nothing_and_changes_nothing) {
     check_same_bits(first, y, "a second evaluation");
   }
   BOOST_TEST(count_draws() == draws);
-  BOOST_TEST((before == everything(list)));
+  BOOST_TEST(before == facts_of(list));
   // The next training step is the one that it would have been.
   Random other(1);
   Mlp twin({6, 5, 3}, Activation::relu, 0.5, other);

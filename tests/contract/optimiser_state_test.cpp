@@ -54,12 +54,12 @@ CONTRACT(OPT_7_a_state_that_does_not_fit_is_refused_before_anything_is_written) 
   Adam from(source.list), to(target.list);
   source.train(from, 1, 3);
   target.train(to, 11, 12);
-  Bits before = everything(to);
+  Facts before = facts_of(to);
   auto refused = [&](auto change, const std::string& fragment) {
     OptimiserState state = copied(from.state());
     change(state);
     check_refused([&] { to.load_state(state); }, "OPT-7", fragment);
-    BOOST_TEST((before == everything(to)), "after a refused load: " << fragment);
+    BOOST_TEST(before == facts_of(to), "after a refused load: " << fragment);
   };
   auto with_last = [&](const Tensor& tensor, float value) {
     std::vector<float> values(tensor.read<float>().begin(), tensor.read<float>().end());
@@ -88,14 +88,14 @@ CONTRACT(OPT_7_the_step_count_must_agree_with_the_powers_of_the_decays) {
   source.train(from, 1, 4);
   OptimiserState state = from.state();
   BOOST_TEST(state.beta_powers == (std::vector<double>{0.8 * (0.8 * 0.8), 0.999 * (0.999 * 0.999)}));
-  Bits before = everything(other);
+  Facts before = facts_of(other);
   check_refused([&] { other.load_state(state); }, "OPT-7", "beta power 0 at step 3");
   ++state.step_count;
   check_refused([&] { same.load_state(state); }, "OPT-7", "beta power 0 at step 4");
   --state.step_count;
   state.beta_powers.pop_back();
   check_refused([&] { same.load_state(state); }, "OPT-7", "number of beta powers");
-  BOOST_TEST((before == everything(other)));
+  BOOST_TEST(before == facts_of(other));
   same.load_state(from.state());
   BOOST_TEST(same.step_count() == 3u);
 }
@@ -152,10 +152,10 @@ CONTRACT(XFER_9_an_optimiser_whose_parameters_moved_refuses_to_step_naming_both_
     model.train(*optimiser, 1, 2);
     move_parameters_to(model.list, reference_device);
     model.set_gradients(2);
-    Bits before = everything(*optimiser);
+    Facts before = facts_of(*optimiser);
     check_refused([&] { optimiser->step(0.01); }, "XFER-9",
                   "\"p0\" on " + to_string(device) + ", found it on reference");
-    BOOST_TEST((before == everything(*optimiser)));
+    BOOST_TEST(before == facts_of(*optimiser));
   }
 }
 

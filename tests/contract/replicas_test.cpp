@@ -39,7 +39,7 @@ CONTRACT(REPL_1_values_are_copied_by_name_bit_for_bit) {
     to.add("c", {3}, 11, device);
     to.add("a", {3}, 12, device);
     to.add("b", {2, 3}, 13, device);
-    Bits before = everything(from.list);
+    Facts before = facts_of(from.list);
     Variable graph = sum(multiply(to.made[0].variable(), to.made[0].variable()));
     copy_parameters(from.list, to.list);
     check_same_bits(from.made[2].value(), to.made[0].value(), "c");
@@ -51,7 +51,7 @@ CONTRACT(REPL_1_values_are_copied_by_name_bit_for_bit) {
       // The device's side too: an operation sees what a read saw.
       check_same_bits(parameter.value(), add(parameter.value(), Tensor::zeros({}, device)).value(), "on the device");
     }
-    BOOST_TEST((before == everything(from.list)), "the source is only read");
+    BOOST_TEST(before == facts_of(from.list), "the source is only read");
     check_refused([&] { graph.backward(); }, "GRAPH-5", "multiply");
 
     // Two values, not one that is shared.
@@ -72,9 +72,9 @@ CONTRACT(REPL_1_a_list_that_does_not_match_changes_nothing) {
     change(from, to);
     ParameterList sound;
     for (const Parameter& parameter : to.made) sound.push_back({std::to_string(sound.size()), parameter.handle()});
-    Bits before = everything(sound);
+    Facts before = facts_of(sound);
     check_refused([&] { copy_parameters(from.list, to.list); }, id, fragment);
-    BOOST_TEST((before == everything(sound)), fragment);
+    BOOST_TEST(before == facts_of(sound), fragment);
   };
   refused([](Named& from, Named&) { from.list.pop_back(); }, "REPL-1", "\"b\" in the source");
   refused([&](Named& from, Named&) { from.add("extra", {1}, 3, device); }, "REPL-1", "\"extra\" in the target");

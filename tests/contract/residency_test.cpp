@@ -69,9 +69,13 @@ BOOST_AUTO_TEST_CASE(RES_1_the_host_cannot_follow_an_address_of_the_simulated_de
 
 CONTRACT(RES_1_a_buffer_travels_with_the_generation_of_its_pool) {
   static_assert(!std::is_constructible_v<DeviceBuffer, std::byte*>, "no buffer from a bare address");
-  Tensor before = drawn({3}, 1, -1, 1, device);
-  persistent_pool(device);
-  BOOST_TEST(before.read<float>().size() == 3);
+  Pool pool(device, "pool under test");
+  pool.next_generation();
+  Block block(pool, 64);
+  BOOST_TEST(block.pool == &pool);
+  BOOST_TEST(block.generation == pool.generation());
+  pool.next_generation();
+  BOOST_TEST(block.generation + 1 == pool.generation(), "the generation is that of the buffer's birth");
 }
 
 CONTRACT(RES_2_a_buffer_of_an_older_generation_is_refused_even_when_its_address_is_valid_again) {

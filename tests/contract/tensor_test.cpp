@@ -107,6 +107,7 @@ BOOST_AUTO_TEST_CASE(ACC_2_a_tensor_without_a_value_gives_no_lease) {
 
 BOOST_AUTO_TEST_CASE(ACC_3_a_write_installs_the_value_and_a_refused_one_nothing) {
   Tensor x = four();
+  BOOST_TEST(x.read<float>()[2] == 3);  // from here on the host holds a copy of the old value
   x.write(std::vector<float>{5, 6, 7, 8});
   BOOST_TEST(x.read<float>()[2] == 7);
   check_refused([&] { x.write(std::vector<float>{1, 2, 3}); }, "ACC-4", "expected 4 elements, found 3");

@@ -46,10 +46,11 @@ def disagreements(root):
 
 
 def saboteurs_without_site(root):
+    """The kernels of the cpu are built once, for programs with and without saboteurs, so no site there ever acts."""
     sites = {
         name
         for path in files_of(root, "src")
-        if path.suffix in (".cpp", ".hpp") and path.name != "sabotage.hpp"
+        if path.suffix in (".cpp", ".hpp") and path.name != "sabotage.hpp" and "kernels/cpu" not in str(path)
         for name in SITE.findall(path.read_text())
     }
     names = Counter(name for name, _ in saboteurs(root))
@@ -81,6 +82,7 @@ class Contracts(PlantedMistake):
 
     def test_a_saboteur_without_site_is_found(self):
         self.plant("src/base/sabotage.hpp", '{"one", "REG-1", "…"},\n{"two", "REG-1", "…"},\n{"two", "REG-2", "…"},\n')
+        self.plant("src/kernels/cpu/add.cpp", 'if (!sabotaged("one")) add();\n')
         self.plant("src/nn/module.cpp", 'if (!sabotaged("two")) check();\n')
         self.assertEqual(saboteurs_without_site(self.tree), ["one: no site", "two: 2 rows"])
 

@@ -13,9 +13,12 @@
 
 namespace assay::test {
 
-/// One line for each fact, and the bytes that each device holds.
+/// One line for each thing that can be seen.
+using Facts = std::vector<std::string>;
+
+/// The facts, and the bytes that each device holds.
 struct Observed {
-  std::vector<std::string> facts;
+  Facts facts;
   std::vector<std::uint64_t> live_bytes;
 };
 
@@ -33,21 +36,33 @@ inline std::string bits_of(const Tensor& tensor) {
   return text;
 }
 
-/// Names, order, devices, versions, flags, values and gradients of a list, and all state of an optimiser.
-inline Observed observe(const ParameterList& list, const Optimiser* optimiser = nullptr) {
-  Observed now;
+/// Names, order, devices, versions, flags, values and gradients of a list.
+inline Facts facts_of(const ParameterList& list) {
+  Facts facts;
   for (const NamedParameter& entry : list) {
     const Parameter& parameter = *entry.parameter;
-    now.facts.push_back(entry.name + ", version " + std::to_string(parameter.value().version()) + ", " +
-                        bits_of(parameter.value()));
-    now.facts.push_back(entry.name + (parameter.has_pending_gradient() ? ", gradient " : ", no gradient pending ") +
-                        bits_of(parameter.gradient()));
+    facts.push_back(entry.name + ", version " + std::to_string(parameter.value().version()) + ", " +
+                    bits_of(parameter.value()));
+    facts.push_back(entry.name + (parameter.has_pending_gradient() ? ", gradient " : ", no gradient pending ") +
+                    bits_of(parameter.gradient()));
   }
-  if (optimiser) {
-    OptimiserState state = optimiser->state();
-    now.facts.push_back(state.kind + ", step " + std::to_string(state.step_count));
-    for (const NamedTensor& entry : state.tensors) now.facts.push_back(entry.name + ", " + bits_of(entry.tensor));
-  }
+  return facts;
+}
+
+/// The same of an optimiser's parameters, and all of its own state.
+inline Facts facts_of(const Optimiser& optimiser) {
+  Facts facts = facts_of(optimiser.parameters());
+  OptimiserState state = optimiser.state();
+  facts.push_back(state.kind + ", step " + std::to_string(state.step_count));
+  for (const NamedTensor& entry : state.tensors)
+    facts.push_back(entry.name + ", version " + std::to_string(entry.tensor.version()) + ", " + bits_of(entry.tensor));
+  return facts;
+}
+
+/// What is seen of a list or an optimiser.
+template <class Subject>
+Observed observe(const Subject& subject) {
+  Observed now{facts_of(subject), {}};
   for (Device device : devices()) now.live_bytes.push_back(device_counters(device).live_bytes);
   return now;
 }

@@ -1,4 +1,4 @@
-// Small models for tests of optimisers, and everything about one that a refused call may not change.
+// Small models for tests of optimisers, and the numbers that a step changes.
 #pragma once
 
 #include <bit>
@@ -6,6 +6,7 @@
 
 #include "optim/adam.hpp"
 #include "optim/sgd.hpp"
+#include "support/observed.hpp"
 #include "support/operation.hpp"
 
 namespace assay::test {
@@ -51,7 +52,8 @@ struct Model {
 
 using Bits = std::vector<std::vector<std::uint64_t>>;
 
-inline std::vector<std::uint64_t> bits_of(const Tensor& tensor) {
+/// The elements as float64, which widens every float32 exactly: equal on all devices.
+inline std::vector<std::uint64_t> widened_bits(const Tensor& tensor) {
   std::vector<std::uint64_t> bits;
   for (double value : doubles(tensor)) bits.push_back(std::bit_cast<std::uint64_t>(value));
   return bits;
@@ -60,8 +62,8 @@ inline std::vector<std::uint64_t> bits_of(const Tensor& tensor) {
 /// Values of the parameters, then the optimiser's tensors.
 inline Bits values_and_state(const Optimiser& optimiser) {
   Bits all;
-  for (const NamedParameter& entry : optimiser.parameters()) all.push_back(bits_of(entry.parameter->value()));
-  for (const NamedTensor& entry : optimiser.state().tensors) all.push_back(bits_of(entry.tensor));
+  for (const NamedParameter& entry : optimiser.parameters()) all.push_back(widened_bits(entry.parameter->value()));
+  for (const NamedTensor& entry : optimiser.state().tensors) all.push_back(widened_bits(entry.tensor));
   return all;
 }
 
@@ -70,29 +72,6 @@ inline std::vector<std::uint64_t> versions(const Optimiser& optimiser) {
   std::vector<std::uint64_t> all;
   for (const NamedParameter& entry : optimiser.parameters()) all.push_back(entry.parameter->value().version());
   for (const NamedTensor& entry : optimiser.state().tensors) all.push_back(entry.tensor.version());
-  return all;
-}
-
-/// Value, version and gradient of each parameter, and whether that is pending.
-inline Bits everything(const ParameterList& list) {
-  Bits all;
-  for (const NamedParameter& entry : list) {
-    const Parameter& parameter = *entry.parameter;
-    all.push_back(bits_of(parameter.value()));
-    all.push_back(bits_of(parameter.gradient()));
-    all.push_back({parameter.value().version(), parameter.has_pending_gradient()});
-  }
-  return all;
-}
-
-/// The same, and the optimiser's tensors, their versions and the step count.
-inline Bits everything(const Optimiser& optimiser) {
-  Bits all = everything(optimiser.parameters());
-  for (const NamedTensor& entry : optimiser.state().tensors) {
-    all.push_back(bits_of(entry.tensor));
-    all.push_back({entry.tensor.version()});
-  }
-  all.push_back({optimiser.step_count()});
   return all;
 }
 

@@ -1,0 +1,29 @@
+// Where the JSON of a command goes.
+#include "app/json_output.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+#include "base/error.hpp"
+
+namespace assay::app {
+
+void JsonOutput::add_to(CLI::App& command, const std::string& content) {
+  option = command
+               .add_option("--json", file,
+                           "Write " + content + " as JSON; without FILE to standard output, and nothing else there")
+               ->type_name("[FILE]")
+               ->expected(0, 1);
+}
+
+void JsonOutput::write(const std::string& text) const {
+  if (!wanted()) return;
+  if (file.empty())
+    std::cout << text << '\n';
+  else if (!(std::ofstream(file) << text << '\n' << std::flush))
+    throw Error("FILE-2", "write " + file, "a file that can be written", std::strerror(errno));
+}
+
+}  // namespace assay::app
