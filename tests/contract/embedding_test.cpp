@@ -17,19 +17,19 @@ Tensor ids_of(const std::vector<std::int32_t>& ids, const Shape& shape, Device d
 
 CONTRACT(CHECK_1_embedding_matches_the_oracle_at_awkward_sizes) {
   for (std::int64_t width : {0, 1, 31, 32, 33, 257})
-    check_operation("embedding",
+    check_operation(device, "embedding",
                     [](const auto& in) {
                       return embedding(in[0], ids_of({4, 0, 4, 2, 1, 4}, {2, 3}, in[0].device()));
                     },
                     {drawn({5, width}, 1, -1, 1, device)});
-  check_operation("of no rows",
+  check_operation(device, "of no rows",
                   [](const auto& in) {
                     return embedding(in[0], ids_of({}, {0, 3}, in[0].device()));
                   },
                   {drawn({3, 4}, 1, -1, 1, device)});
   std::vector<std::int32_t> many;
   for (std::int32_t i = 0; i < 300; ++i) many.push_back(i * i % 50);
-  check_operation("on several threads",
+  check_operation(device, "on several threads",
                   [&](const auto& in) { return embedding(in[0], ids_of(many, {300}, in[0].device())); },
                   {drawn({50, 130}, 2, -1, 1, device)});
 }

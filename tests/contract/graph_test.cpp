@@ -276,7 +276,7 @@ CONTRACT(GRAPH_12_a_network_of_strided_operands_has_the_bits_of_contiguous_ones)
   Operation network = [](const auto& in) {
     return log_softmax(matmul(gelu(add(matmul(in[0], transpose(in[1], 0, 1)), in[2])), in[3]));
   };
-  check_operation("network", network,
+  check_operation(device, "network", network,
                   {drawn({5, 33}, 1, -1, 1, device), drawn({9, 33}, 2, -0.2, 0.2, device), drawn({9}, 3, -1, 1, device),
                    drawn({9, 4}, 4, -1, 1, device)},
                   32);

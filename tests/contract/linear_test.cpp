@@ -14,23 +14,21 @@ const Operation rectified = [](const auto& in) { return linear(in[0], in[1], in[
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(linear_op)
-
-BOOST_AUTO_TEST_CASE(CHECK_1_linear_matches_the_oracle) {
-  std::vector<Tensor> inputs{drawn({5, 33}, 1), drawn({7, 33}, 2), drawn({7}, 3)};
-  check_operation("linear", biased, inputs, 16);
-  check_operation("linear with relu", rectified, inputs, 16, true);
+CONTRACT(CHECK_1_linear_matches_the_oracle) {
+  std::vector<Tensor> inputs{drawn({5, 33}, 1, device), drawn({7, 33}, 2, device), drawn({7}, 3, device)};
+  check_operation(device, "linear", biased, inputs, 16);
+  check_operation(device, "linear with relu", rectified, inputs, 16, true);
   check_operation(
-      "without bias", [](const auto& in) { return linear(in[0], in[1]); }, {inputs[0], inputs[1]}, 16);
-  check_operation("leading axes", biased, {drawn({2, 3, 4, 9}, 1), drawn({5, 9}, 2), drawn({5}, 3)}, 16);
-  check_operation("one row", biased, {drawn({9}, 1), drawn({5, 9}, 2), drawn({5}, 3)}, 16);
-  check_operation("no rows", biased, {drawn({0, 9}, 1), drawn({5, 9}, 2), drawn({5}, 3)}, 16);
-  check_operation("no depth", biased, {drawn({2, 3, 0}, 1), drawn({5, 0}, 2), drawn({5}, 3)}, 16);
+      device, "without bias", [](const auto& in) { return linear(in[0], in[1]); }, {inputs[0], inputs[1]}, 16);
+  check_operation(device, "leading axes", biased, {drawn({2, 3, 4, 9}, 1), drawn({5, 9}, 2), drawn({5}, 3)}, 16);
+  check_operation(device, "one row", biased, {drawn({9}, 1), drawn({5, 9}, 2), drawn({5}, 3)}, 16);
+  check_operation(device, "no rows", biased, {drawn({0, 9}, 1), drawn({5, 9}, 2), drawn({5}, 3)}, 16);
+  check_operation(device, "no depth", biased, {drawn({2, 3, 0}, 1), drawn({5, 0}, 2), drawn({5}, 3)}, 16);
 }
 
-BOOST_AUTO_TEST_CASE(LAYER_1_linear_has_the_bits_of_matmul_add_and_relu) {
+CONTRACT(LAYER_1_linear_has_the_bits_of_matmul_add_and_relu) {
   for (std::int64_t depth : {33, 1030}) {
-    std::vector<Tensor> inputs{drawn({61, depth}, 1), drawn({47, depth}, 2), drawn({47}, 3)};
+    std::vector<Tensor> inputs{drawn({61, depth}, 1, device), drawn({47, depth}, 2, device), drawn({47}, 3, device)};
     Outcome composed =
         outcome([](const auto& in) { return add(matmul(in[0], transpose(in[1], 0, 1)), in[2]); }, inputs);
     check_same_bits(composed, outcome(biased, inputs), "linear");
@@ -39,17 +37,19 @@ BOOST_AUTO_TEST_CASE(LAYER_1_linear_has_the_bits_of_matmul_add_and_relu) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(LAYER_1_the_gradient_of_a_weight_is_row_major) {
-  Variable w = Variable::leaf(drawn({7, 9}, 1));
-  sum(linear(drawn({5, 9}, 2), w)).backward();
+CONTRACT(LAYER_1_the_gradient_of_a_weight_is_row_major) {
+  Variable w = Variable::leaf(drawn({7, 9}, 1, device));
+  sum(linear(drawn({5, 9}, 2, device), w)).backward();
   BOOST_TEST(w.gradient().contiguous());
 }
 
-BOOST_AUTO_TEST_CASE(LAYER_1_shapes_that_do_not_match_are_refused) {
-  check_refused([] { linear(drawn({2, 3}, 1), drawn({5, 4}, 2)); }, "LAYER-1", "[2, 3], [5, 4]");
-  check_refused([] { linear(drawn({2, 3}, 1), drawn({5, 3}, 2), drawn({4}, 3)); }, "LAYER-1", "and [4]");
-  check_refused([] { linear(drawn({}, 1), drawn({5, 3}, 2)); }, "LAYER-1");
-  check_refused([] { linear(drawn({2, 3}, 1), drawn({5, 3}, 2).to(reference_device)); }, "GRAPH-13");
+CONTRACT(LAYER_1_linear_refuses_shapes_that_do_not_match) {
+  check_refused([&] { linear(drawn({2, 3}, 1, device), drawn({5, 4}, 2, device)); }, "LAYER-1", "[2, 3], [5, 4]");
+  check_refused(
+      [&] {
+        linear(drawn({2, 3}, 1, device), drawn({5, 3}, 2, device), drawn({4}, 3, device));
+      },
+      "LAYER-1", "and [4]");
+  check_refused([&] { linear(drawn({}, 1, device), drawn({5, 3}, 2, device)); }, "LAYER-1");
+  check_refused([&] { linear(drawn({2, 3}, 1, device), drawn({5, 3}, 2, reference_device)); }, "GRAPH-13");
 }
-
-BOOST_AUTO_TEST_SUITE_END()

@@ -29,28 +29,26 @@ float lanes(const Row& x) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(log_softmax_op)
-
-BOOST_AUTO_TEST_CASE(CHECK_1_log_softmax_matches_the_oracle_at_awkward_sizes) {
+CONTRACT(CHECK_1_log_softmax_matches_the_oracle_at_awkward_sizes) {
   Operation operation = [](const auto& in) { return log_softmax(in[0]); };
   for (std::int64_t size : {0, 1, 31, 32, 33, 257})
-    check_operation("log_softmax", operation, {drawn({3, size}, 1, -3, 3)}, 16);
-  check_operation("log_softmax", operation, {drawn({2, 3, 10}, 2, -3, 3)}, 16);
-  check_operation("log_softmax of a vector", operation, {drawn({7}, 2, -3, 3)}, 16);
-  check_operation("log_softmax on several threads", operation, {drawn({700, 33}, 2, -3, 3)}, 16);
-  check_operation("log_softmax of no rows", operation, {drawn({0, 5}, 2)});
+    check_operation(device, "log_softmax", operation, {drawn({3, size}, 1, -3, 3)}, 16);
+  check_operation(device, "log_softmax", operation, {drawn({2, 3, 10}, 2, -3, 3)}, 16);
+  check_operation(device, "log_softmax of a vector", operation, {drawn({7}, 2, -3, 3)}, 16);
+  check_operation(device, "log_softmax on several threads", operation, {drawn({700, 33}, 2, -3, 3)}, 16);
+  check_operation(device, "log_softmax of no rows", operation, {drawn({0, 5}, 2)});
 }
 
-BOOST_AUTO_TEST_CASE(NUM_3_a_row_of_log_softmax_does_not_depend_on_the_batch) {
-  Tensor x = drawn({5, 65}, 1, -3, 3);
+CONTRACT(NUM_3_a_row_of_log_softmax_does_not_depend_on_the_batch) {
+  Tensor x = drawn({5, 65}, 1, -3, 3, device);
   Tensor all = log_softmax(x).value();
   for (std::int64_t row = 0; row < 5; ++row)
     check_same_bits(all.slice(0, row, row + 1), log_softmax(x.slice(0, row, row + 1)).value(),
                     "row " + std::to_string(row));
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_log_softmax_and_its_gradient_are_the_stated_expressions) {
-  Tensor x = drawn({5, 77}, 1, -3, 3), g = drawn({5, 77}, 99, 0.5, 1.5);
+CONTRACT(NUM_8_log_softmax_and_its_gradient_are_the_stated_expressions) {
+  Tensor x = drawn({5, 77}, 1, -3, 3, device), g = drawn({5, 77}, 99, 0.5, 1.5, device);
   Outcome found = outcome([](const auto& in) { return log_softmax(in[0]); }, {x});
   auto value = [](Row row) {
     float most = *std::max_element(row.begin(), row.end()), log_of_sum = numerics::log(lanes(exponentials(row)));
@@ -67,23 +65,24 @@ BOOST_AUTO_TEST_CASE(NUM_8_log_softmax_and_its_gradient_are_the_stated_expressio
   check_same_bits(each_row(gradient, x, g), found.gradients[0], "gradient");
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_equal_logits_give_the_rounded_logarithm) {
+CONTRACT(NUM_8_equal_logits_give_the_rounded_logarithm) {
   for (std::int64_t size : {1, 2, 32, 4096}) {
     float expected = 0.0f - numerics::log(static_cast<float>(size));
-    check_same_bits(Tensor::full({2, size}, expected), log_softmax(Tensor::full({2, size}, 88)).value(), "log_softmax");
+    check_same_bits(Tensor::full({2, size}, expected, device), log_softmax(Tensor::full({2, size}, 88, device)).value(),
+                    "log_softmax");
   }
 }
 
-BOOST_AUTO_TEST_CASE(GRAPH_14_a_masked_logit_is_minus_infinity_and_a_row_of_them_is_NaN) {
+CONTRACT(GRAPH_14_a_masked_logit_is_minus_infinity_and_a_row_of_them_is_NaN) {
   float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-  auto y = log_softmax(Tensor::from<float>({-infinity, 5, -infinity, -infinity, 0, nan}, {3, 2})).value().read<float>();
+  auto y = log_softmax(Tensor::from<float>({-infinity, 5, -infinity, -infinity, 0, nan}, {3, 2}, device))
+               .value()
+               .read<float>();
   BOOST_TEST(y[0] == -infinity);
   BOOST_TEST(ulp_distance(y[1], 0.0f) == 0u);
   for (std::int64_t i = 2; i < 6; ++i) BOOST_TEST(y[i] != y[i]);
 }
 
-BOOST_AUTO_TEST_CASE(ACC_4_log_softmax_refuses_a_scalar) {
-  check_refused([] { log_softmax(drawn({}, 1)); }, "ACC-4", "an axis of []");
+CONTRACT(ACC_4_log_softmax_refuses_a_scalar) {
+  check_refused([&] { log_softmax(drawn({}, 1, device)); }, "ACC-4", "an axis of []");
 }
-
-BOOST_AUTO_TEST_SUITE_END()

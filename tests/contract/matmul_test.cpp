@@ -11,34 +11,34 @@ using namespace assay::test;
 
 BOOST_AUTO_TEST_SUITE(matmul_op)
 
-BOOST_AUTO_TEST_CASE(CHECK_1_matmul_matches_the_oracle_in_four_transpose_forms) {
+CONTRACT(CHECK_1_matmul_matches_the_oracle_in_four_transpose_forms) {
   check_operation(
-      "NN", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({5, 33}, 1), drawn({33, 7}, 2)}, 16);
+      device, "NN", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({5, 33}, 1), drawn({33, 7}, 2)}, 16);
   check_operation(
-      "NT", [](const auto& in) { return matmul(in[0], transpose(in[1], 0, 1)); },
+      device, "NT", [](const auto& in) { return matmul(in[0], transpose(in[1], 0, 1)); },
       {drawn({5, 33}, 1), drawn({65, 33}, 2)}, 16);
   check_operation(
-      "TN", [](const auto& in) { return matmul(transpose(in[0], 0, 1), in[1]); },
+      device, "TN", [](const auto& in) { return matmul(transpose(in[0], 0, 1), in[1]); },
       {drawn({33, 4}, 1), drawn({33, 64}, 2)}, 16);
   check_operation(
-      "TT", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
+      device, "TT", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
       {drawn({31, 5}, 1), drawn({3, 31}, 2)}, 16);
   check_operation(
-      "split over threads", [](const auto& in) { return matmul(in[0], in[1]); },
+      device, "split over threads", [](const auto& in) { return matmul(in[0], in[1]); },
       {drawn({61, 530}, 1), drawn({530, 67}, 2)}, 64);
-  check_operation("no depth", [](const auto& in) { return matmul(in[0], in[1]); },
+  check_operation(device, "no depth", [](const auto& in) { return matmul(in[0], in[1]); },
                   {drawn({2, 0}, 1), drawn({0, 3}, 2)});
 }
 
-BOOST_AUTO_TEST_CASE(CHECK_1_products_of_many_matrices_broadcast_and_their_gradients_sum_back) {
+CONTRACT(CHECK_1_products_of_many_matrices_broadcast_and_their_gradients_sum_back) {
   auto product = [](const auto& in) { return matmul(in[0], in[1]); };
-  check_operation("batch", product, {drawn({3, 5, 9}, 1), drawn({3, 9, 4}, 2)}, 16);
-  check_operation("two axes", product, {drawn({2, 3, 5, 9}, 1), drawn({2, 3, 9, 4}, 2)}, 16);
-  check_operation("one right operand", product, {drawn({3, 5, 9}, 1), drawn({9, 4}, 2)}, 16);
-  check_operation("stretched left operand", product, {drawn({1, 5, 9}, 1), drawn({3, 9, 4}, 2)}, 16);
-  check_operation("no matrix", product, {drawn({0, 5, 9}, 1), drawn({0, 9, 4}, 2)});
+  check_operation(device, "batch", product, {drawn({3, 5, 9}, 1), drawn({3, 9, 4}, 2)}, 16);
+  check_operation(device, "two axes", product, {drawn({2, 3, 5, 9}, 1), drawn({2, 3, 9, 4}, 2)}, 16);
+  check_operation(device, "one right operand", product, {drawn({3, 5, 9}, 1), drawn({9, 4}, 2)}, 16);
+  check_operation(device, "stretched left operand", product, {drawn({1, 5, 9}, 1), drawn({3, 9, 4}, 2)}, 16);
+  check_operation(device, "no matrix", product, {drawn({0, 5, 9}, 1), drawn({0, 9, 4}, 2)});
   check_operation(
-      "turned", [](const auto& in) { return matmul(in[0], transpose(in[1], -2, -1)); },
+      device, "turned", [](const auto& in) { return matmul(in[0], transpose(in[1], -2, -1)); },
       {drawn({3, 5, 9}, 1), drawn({3, 4, 9}, 2)}, 16);
 }
 
@@ -91,7 +91,7 @@ Stored stored(std::int64_t rows, std::int64_t columns, int form, std::uint64_t s
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(NUM_2_and_4_every_build_gives_one_chain_in_blocks_of_512_an_element_whatever_the_strides) {
+BOOST_AUTO_TEST_CASE(NUM_2_every_build_gives_one_chain_in_blocks_of_512_an_element_whatever_the_strides) {
   // Around the tiles (6 and 14 rows; 8, 16 and 32 columns), the blocks, and the sizes from which operands are packed.
   std::vector<Extents> all{{1, 1, 1},      {3, 0, 5},      {0, 4, 5},       {5, 33, 0},    {300, 9, 70},
                            {15, 200, 600}, {29, 2060, 40}, {240, 37, 1030}, {2051, 5, 40}, {130, 530, 140}};
@@ -161,24 +161,24 @@ BOOST_AUTO_TEST_CASE(NUM_1_threads_that_share_rows_columns_or_matrices_change_no
   }
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_products_that_every_order_gives_exactly_equal_the_oracle) {
-  Tensor a = whole_numbers({17, 600}, 1, 8), b = whole_numbers({600, 65}, 2, 8);
+CONTRACT(NUM_8_products_that_every_order_gives_exactly_equal_the_oracle) {
+  Tensor a = whole_numbers({17, 600}, 1, 8, device), b = whole_numbers({600, 65}, 2, 8, device);
   Tensor oracle = matmul(a.to(reference_device), b.to(reference_device)).value();
-  check_same_bits(oracle.to(cpu), matmul(a, b).value(), "matmul of whole numbers");
+  check_same_bits(oracle.to(device), matmul(a, b).value(), "matmul of whole numbers");
 }
 
-BOOST_AUTO_TEST_CASE(NUM_3_a_row_of_the_result_does_not_depend_on_the_batch) {
-  Tensor a = drawn({9, 130}, 1), b = drawn({130, 20}, 2);
+CONTRACT(NUM_3_a_row_of_the_result_does_not_depend_on_the_batch) {
+  Tensor a = drawn({9, 130}, 1, device), b = drawn({130, 20}, 2, device);
   Tensor all = matmul(a, b).value();
   for (std::int64_t row = 0; row < 9; ++row)
     check_same_bits(all.slice(0, row, row + 1), matmul(a.slice(0, row, row + 1), b).value(),
                     "row " + std::to_string(row));
 }
 
-BOOST_AUTO_TEST_CASE(ACC_4_shapes_that_do_not_match_are_refused) {
-  check_refused([] { matmul(drawn({2, 3}, 1), drawn({4, 2}, 2)); }, "ACC-4", "[2, 3] and [4, 2]");
-  check_refused([] { matmul(drawn({3}, 1), drawn({3, 2}, 2)); }, "ACC-4", "[3] and [3, 2]");
-  check_refused([] { matmul(drawn({2, 4, 3}, 1), drawn({3, 3, 2}, 2)); }, "GRAPH-11");
+CONTRACT(ACC_4_matmul_refuses_shapes_that_do_not_match) {
+  check_refused([&] { matmul(drawn({2, 3}, 1, device), drawn({4, 2}, 2, device)); }, "ACC-4", "[2, 3] and [4, 2]");
+  check_refused([&] { matmul(drawn({3}, 1, device), drawn({3, 2}, 2, device)); }, "ACC-4", "[3] and [3, 2]");
+  check_refused([&] { matmul(drawn({2, 4, 3}, 1, device), drawn({3, 3, 2}, 2, device)); }, "GRAPH-11");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,21 +9,19 @@
 using namespace assay;
 using namespace assay::test;
 
-BOOST_AUTO_TEST_SUITE(multiply_op)
-
-BOOST_AUTO_TEST_CASE(GRAPH_11_multiply_broadcasts_as_numpy_does_and_its_gradients_sum_back) {
+CONTRACT(GRAPH_11_multiply_broadcasts_as_numpy_does_and_its_gradients_sum_back) {
   Operation operation = [](const auto& in) { return multiply(in[0], in[1]); };
   for (std::int64_t size : {0, 1, 31, 32, 33, 257})
-    check_operation("multiply", operation, {drawn({size}, 1), drawn({size}, 2, -1, 1)});
-  check_operation("multiply by a row", operation, {drawn({4, 33}, 1), drawn({33}, 2, -1, 1)}, 16);
-  check_operation("multiply by a column", operation, {drawn({5, 1}, 1), drawn({2, 5, 7}, 2, -1, 1)}, 16);
-  check_operation("multiply by a scalar", operation, {drawn({5, 6}, 1), drawn({}, 2, -1, 1)}, 16);
-  check_operation("multiply of nothing", operation, {drawn({0, 3}, 1), drawn({3}, 2, -1, 1)});
-  check_operation("multiply on several threads", operation, {drawn({300, 70}, 1), drawn({70}, 2, -1, 1)}, 64);
+    check_operation(device, "multiply", operation, {drawn({size}, 1), drawn({size}, 2, -1, 1)});
+  check_operation(device, "multiply by a row", operation, {drawn({4, 33}, 1), drawn({33}, 2, -1, 1)}, 16);
+  check_operation(device, "multiply by a column", operation, {drawn({5, 1}, 1), drawn({2, 5, 7}, 2, -1, 1)}, 16);
+  check_operation(device, "multiply by a scalar", operation, {drawn({5, 6}, 1), drawn({}, 2, -1, 1)}, 16);
+  check_operation(device, "multiply of nothing", operation, {drawn({0, 3}, 1), drawn({3}, 2, -1, 1)});
+  check_operation(device, "multiply on several threads", operation, {drawn({300, 70}, 1), drawn({70}, 2, -1, 1)}, 64);
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_multiply_and_its_gradients_are_the_stated_expressions) {
-  Tensor a = drawn({257}, 1), b = drawn({257}, 2, -1, 1), g = drawn({257}, 99, 0.5, 1.5);
+CONTRACT(NUM_8_multiply_and_its_gradients_are_the_stated_expressions) {
+  Tensor a = drawn({257}, 1, device), b = drawn({257}, 2, device), g = drawn({257}, 99, 0.5, 1.5, device);
   Outcome found = outcome([](const auto& in) { return multiply(in[0], in[1]); }, {a, b});
   check_same_bits(each([](float x, float y) { return x * y; }, a, b), found.value, "multiply");
   check_same_bits(each([](float x, float y, float up) { return static_cast<void>(x), up * y; }, a, b, g),
@@ -32,21 +30,22 @@ BOOST_AUTO_TEST_CASE(NUM_8_multiply_and_its_gradients_are_the_stated_expressions
                   found.gradients[1], "gradient of b");
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_products_of_whole_numbers_equal_the_oracle_in_value_and_gradient) {
-  Tensor a = whole_numbers({33, 5}, 1, 1000), b = whole_numbers({5}, 2, 1000);
+CONTRACT(NUM_8_products_of_whole_numbers_equal_the_oracle_in_value_and_gradient) {
+  Tensor a = whole_numbers({33, 5}, 1, 1000, device), b = whole_numbers({5}, 2, 1000, device);
   Variable x = Variable::leaf(a), y = Variable::leaf(b), wide_x = Variable::leaf(a.to(reference_device)),
            wide_y = Variable::leaf(b.to(reference_device));
   Variable found = multiply(x, y), oracle = multiply(wide_x, wide_y);
-  found.backward(Tensor::full({33, 5}, 2));
+  found.backward(Tensor::full({33, 5}, 2, device));
   oracle.backward(Tensor::full({33, 5}, 2, reference_device));
-  check_same_bits(oracle.value().to(cpu), found.value(), "multiply");
-  check_same_bits(wide_x.gradient().to(cpu), x.gradient(), "gradient of a");
-  check_same_bits(wide_y.gradient().to(cpu), y.gradient(), "gradient of b");
+  check_same_bits(oracle.value().to(device), found.value(), "multiply");
+  check_same_bits(wide_x.gradient().to(device), x.gradient(), "gradient of a");
+  check_same_bits(wide_y.gradient().to(device), y.gradient(), "gradient of b");
 }
 
-BOOST_AUTO_TEST_CASE(GRAPH_14_zero_times_infinity_is_NaN_and_signs_multiply) {
+CONTRACT(GRAPH_14_zero_times_infinity_is_NaN_and_signs_multiply) {
   float infinity = std::numeric_limits<float>::infinity();
-  auto y = multiply(Tensor::from<float>({0.0f, -0.0f, -2.0f}, {3}), Tensor::from<float>({infinity, 3.0f, 0.0f}, {3}))
+  auto y = multiply(Tensor::from<float>({0.0f, -0.0f, -2.0f}, {3}, device),
+                    Tensor::from<float>({infinity, 3.0f, 0.0f}, {3}, device))
                .value()
                .read<float>();
   BOOST_TEST(y[0] != y[0]);
@@ -54,25 +53,23 @@ BOOST_AUTO_TEST_CASE(GRAPH_14_zero_times_infinity_is_NaN_and_signs_multiply) {
   BOOST_TEST(ulp_distance(y[2], -0.0f) == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(GRAPH_7_an_operand_that_is_data_costs_no_gradient) {
-  Variable a = Variable::leaf(drawn({2, 3}, 1)), b(drawn({2, 3}, 2, -1, 1));
-  multiply(a, b).backward(drawn({2, 3}, 3));
-  multiply(b, a).backward(drawn({2, 3}, 3));
+CONTRACT(GRAPH_7_an_operand_of_multiply_that_is_data_costs_no_gradient) {
+  Variable a = Variable::leaf(drawn({2, 3}, 1, device)), b(drawn({2, 3}, 2, device));
+  multiply(a, b).backward(drawn({2, 3}, 3, device));
+  multiply(b, a).backward(drawn({2, 3}, 3, device));
   BOOST_TEST(a.has_pending_gradient());
   BOOST_TEST(!b.has_pending_gradient());
 }
 
-BOOST_AUTO_TEST_CASE(GRAPH_11_multiply_refuses_shapes_that_do_not_broadcast) {
+CONTRACT(GRAPH_11_multiply_refuses_shapes_that_do_not_broadcast) {
   check_refused(
-      [] {
-        multiply(drawn({2, 3}, 1), drawn({2}, 2));
+      [&] {
+        multiply(drawn({2, 3}, 1, device), drawn({2}, 2, device));
       },
       "GRAPH-11", "multiply: expected shapes that broadcast, found [2, 3] and [2]");
 }
 
-BOOST_AUTO_TEST_CASE(GRAPH_13_multiply_refuses_operands_on_two_devices) {
-  check_refused([] { multiply(drawn({2}, 1), drawn({2}, 2, -1, 1, reference_device)); }, "GRAPH-13",
-                "cpu and reference");
+CONTRACT(GRAPH_13_multiply_refuses_operands_on_two_devices) {
+  check_refused([&] { multiply(drawn({2}, 1, device), drawn({2}, 2, reference_device)); }, "GRAPH-13",
+                to_string(device) + " and reference");
 }
-
-BOOST_AUTO_TEST_SUITE_END()

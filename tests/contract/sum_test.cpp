@@ -7,18 +7,16 @@
 using namespace assay;
 using namespace assay::test;
 
-BOOST_AUTO_TEST_SUITE(sum_op)
-
-BOOST_AUTO_TEST_CASE(CHECK_1_sum_matches_the_oracle_over_any_axes) {
+CONTRACT(CHECK_1_sum_matches_the_oracle_over_any_axes) {
   for (const std::vector<int>& axes :
        std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 2}, {1, 2}, {0, 1}, {-1}, {0, 1, 2}, {}})
     check_operation(
-        "sum", [&](const auto& in) { return sum(in[0], axes); }, {drawn({5, 4, 33}, 1)}, 16);
-  check_operation("sum of nothing", [](const auto& in) { return sum(in[0], {1}); }, {drawn({3, 0}, 1)});
+        device, "sum", [&](const auto& in) { return sum(in[0], axes); }, {drawn({5, 4, 33}, 1)}, 16);
+  check_operation(device, "sum of nothing", [](const auto& in) { return sum(in[0], {1}); }, {drawn({3, 0}, 1)});
 }
 
-BOOST_AUTO_TEST_CASE(NUM_4_the_last_axis_is_added_in_lane_order_and_others_in_chain_order) {
-  Tensor x = drawn({1025, 37}, 3);
+CONTRACT(NUM_4_the_last_axis_is_added_in_lane_order_and_others_in_chain_order) {
+  Tensor x = drawn({1025, 37}, 3, device);
   auto all = x.read<float>();
   auto rows = sum(x, {1}).value().read<float>(), columns = sum(x, {0}).value().read<float>();
   for (std::size_t row : {0u, 1024u})
@@ -32,9 +30,7 @@ BOOST_AUTO_TEST_CASE(NUM_4_the_last_axis_is_added_in_lane_order_and_others_in_ch
              numerics::lane_sum(1025 * 37, [&](std::size_t i) { return all[static_cast<std::int64_t>(i)]; }));
 }
 
-BOOST_AUTO_TEST_CASE(ACC_4_an_axis_that_does_not_exist_or_comes_twice_is_refused) {
-  check_refused([] { sum(drawn({2, 3}, 1), {2}); }, "ACC-4", "axis");
-  check_refused([] { sum(drawn({2, 3}, 1), {1, -1}); }, "ACC-4", "twice");
+CONTRACT(ACC_4_sum_refuses_an_axis_that_does_not_exist_or_comes_twice) {
+  check_refused([&] { sum(drawn({2, 3}, 1, device), {2}); }, "ACC-4", "axis");
+  check_refused([&] { sum(drawn({2, 3}, 1, device), {1, -1}); }, "ACC-4", "twice");
 }
-
-BOOST_AUTO_TEST_SUITE_END()

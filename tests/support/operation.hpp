@@ -7,6 +7,7 @@
 
 #include "autograd/variable.hpp"
 #include "device/cpu/thread_pool.hpp"
+#include "support/contract.hpp"
 #include "support/tensors.hpp"
 
 namespace assay::test {
@@ -48,12 +49,13 @@ inline Tensor strided(const Tensor& tensor) {
   return rank > 1 ? place.transpose(rank - 1, rank - 2) : place;
 }
 
-/// Checks on the cpu inputs:
+/// Checks with `inputs` moved to the device:
 /// - value and gradients are within `ulps` (of the largest element) of the float64 oracle's;
 /// - the oracle's gradients are the central differences of its values (skipped with `kinks`);
 /// - strided views and 2, 3 and 7 threads give the bits of contiguous operands on one thread (GRAPH-12, NUM-1, NUM-4).
-inline void check_operation(const std::string& name, const Operation& operation, const std::vector<Tensor>& inputs,
-                            double ulps = 4, bool kinks = false) {
+inline void check_operation(Device device, const std::string& name, const Operation& operation,
+                            std::vector<Tensor> inputs, double ulps = 4, bool kinks = false) {
+  for (Tensor& input : inputs) input = input.to(device);
   Outcome found = outcome(operation, inputs);
   std::vector<Tensor> wide, views;
   for (const Tensor& input : inputs) {

@@ -26,6 +26,8 @@ inline Tensor drawn(const Shape& shape, std::uint64_t seed, double low = -1, dou
   return Tensor::from(values, shape, device);
 }
 
+inline Tensor drawn(const Shape& shape, std::uint64_t seed, Device device) { return drawn(shape, seed, -1, 1, device); }
+
 /// Whole numbers in [-limit, limit]: sums of products of a few of them are exact in any order.
 inline Tensor whole_numbers(const Shape& shape, std::uint64_t seed, int limit, Device device = cpu) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
