@@ -147,13 +147,13 @@ void require_valid(const ParameterList& list, const std::string& operation, cons
 }
 
 Tensor Transfer::prepared(const Tensor& value) const {
-  Tensor moved = value.to(device_).keep();
+  Tensor moved = (sabotaged("transfer_by_way_of_float64") ? value.to(reference_device) : value).to(device_).keep();
   moved.succeed(value);
   return moved;
 }
 
 void Transfer::add(const ParameterHandle& parameter) {
-  if (parameter->value().device() == device_) return;
+  if (parameter->value().device() == device_ && !sabotaged("transfer_moves_what_is_there")) return;
   parameters_.emplace_back(parameter, prepared(parameter->value()));
   if (sabotaged("transfer_commits_as_it_prepares")) commit();
 }

@@ -14,11 +14,14 @@ struct Saboteur {
 
 inline constexpr Saboteur saboteurs[] = {
     {"snapshot_not_kept", "ACC-1", "each read downloads again"},
-    {"snapshot_shares_memory", "ACC-1", "a write changes the snapshots of before"},
+    {"snapshot_shares_memory", "ACC-1 RES-5", "a write changes the snapshots of before"},
     {"stale_mirror", "ACC-1 ACC-3 ACC-5 ACC-6", "a read serves the copy of before a write"},
     {"lease_discard_commits", "ACC-2", "discarding a lease installs what it holds"},
     {"lease_not_counted", "ACC-2", "a lease that ends without commit or discard is not noticed"},
     {"second_lease_allowed", "ACC-2", "a tensor can be leased twice"},
+    {"any_element_type", "ACC-4", "a value is read as elements of another type"},
+    {"item_of_many", "ACC-4", "a tensor of several elements is taken for a number"},
+    {"slice_beyond_the_end", "ACC-4", "a slice may end behind its axis"},
     {"version_stays", "ACC-5", "a write does not raise the version"},
     {"empty_is_undefined", "ACC-9", "a tensor without elements counts as one without a value"},
     {"count_access_forgets", "ACC-10", "downloads are not counted by call site"},
@@ -155,6 +158,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"liveness_by_the_wrong_pool", "RES-3 RES-8", "a buffer of a pass is judged by the persistent pool's generation"},
     {"producer_counts_twice", "RES-4", "an operation is recorded as run twice"},
     {"failed_launch_counts_as_written", "RES-6", "the version rises before the launch has succeeded"},
+    {"masks_of_each_device", "RES-7", "dropout draws another mask on the simulated device"},
     {"gradient_dies_with_its_pass", "RES-8", "a gradient stays in the pass that computed it"},
     {"inner_pass_frees", "RES-8", "an inner pass frees what the outer one holds"},
     {"outside_counts_as_a_pass", "RES-9", "a thread that had a pass allocates from its pool also between passes"},
@@ -164,15 +168,24 @@ inline constexpr Saboteur saboteurs[] = {
     {"rule_gives_any_kind", "VJP-2", "shape, type and device of a rule's results are not checked"},
     {"empty_rule_is_taken", "VJP-5", "an operation may have no rule or no inputs"},
     {"rule_is_kept", "VJP-6", "an operation on data keeps its rule"},
+    {"replaced_values_keep_the_gradient", "XFER-1", "a moved parameter keeps its pending gradient"},
     {"transfer_commits_as_it_prepares", "XFER-2 XFER-6 XFER-7 XFER-11", "a transfer puts values in place one by one"},
+    {"transfer_moves_what_is_there", "XFER-3", "a transfer puts a copy in place of a value that is there already"},
+    {"successors_keep_the_version", "XFER-4", "a value that takes another's place has the same version"},
+    {"transfer_by_way_of_float64", "XFER-5", "a transfer widens each value and rounds it back"},
     {"extra_parameters_are_not_checked", "XFER-6", "extra parameters may share a name or have none"},
     {"only_the_root_has_extra_parameters", "XFER-6", "modules below are not asked for extra parameters"},
     {"buffers_stay", "XFER-7", "state that is no parameter stays where it is"},
     {"only_the_root_stages", "XFER-7", "modules below do not stage their state"},
+    {"any_device_name", "XFER-8", "every name is taken for a device"},
     {"step_across_devices", "XFER-9", "a step does not look where its parameters are"},
     {"transfer_forgets_the_state", "XFER-9", "moving an optimiser clears its state"},
     {"transfer_takes_any_list", "XFER-11", "a transfer does not validate its list"},
 };
+
+/// Promises about the source itself: tests/compile_fail breaks them in sources that must not build, or their test reads
+/// the sources of the library.
+inline constexpr std::string_view kept_by_the_source = "ACC-7 ACC-8 REG-1 REG-2 REG-16 RES-11 VJP-7";
 
 /// A name of the list above, checked when the site is compiled.
 class SabotageSite {

@@ -2,6 +2,7 @@
 #include "device/device.hpp"
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/cpu/thread_pool.hpp"
 
@@ -20,7 +21,7 @@ std::string to_string(Device device) {
 
 Device parse_device(const std::string& name) {
   for (Device device : {cpu, reference_device, simulated})
-    if (name == to_string(device)) return device;
+    if (name == to_string(device) || sabotaged("any_device_name")) return device;
   throw Error("XFER-8", "choosing a device", "one that this build has: cpu, reference, simulated",
               name == "cuda" ? "\"cuda\", whose kernels are not in this build" : "\"" + name + "\"");
 }

@@ -34,7 +34,8 @@ Variable Dropout::forward(const Variable& x) const {
   std::vector<std::uint8_t> mask(static_cast<std::size_t>(x.shape().size()));
   parallel_for(x.shape().size(), elements_per_task, [&](std::int64_t begin, std::int64_t end) {
     std::uint8_t* kept = mask.data() + begin;
-    auto n = static_cast<std::uint64_t>(begin), count = static_cast<std::uint64_t>(end - begin);
+    const bool shifted = sabotaged("masks_of_each_device") && x.device() == simulated;
+    auto n = static_cast<std::uint64_t>(begin + shifted), count = static_cast<std::uint64_t>(end - begin);
     numerics::uniforms(stream_->key(), draw.first + n, count, draw.index,
                        [=](std::uint64_t i, float u) { kept[i] = u >= threshold; });
   });

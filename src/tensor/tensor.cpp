@@ -74,7 +74,9 @@ Dtype Tensor::dtype() const { return storage_->dtype; }
 Device Tensor::device() const { return storage_->buffer.device(); }
 std::uint64_t Tensor::version() const { return storage_->version; }
 
-void Tensor::succeed(const Tensor& before) { storage_->version = before.version() + 1; }
+void Tensor::succeed(const Tensor& before) {
+  storage_->version = before.version() + (sabotaged("successors_keep_the_version") ? 0 : 1);
+}
 
 bool Tensor::contiguous() const {
   std::int64_t expected = 1;
@@ -88,7 +90,7 @@ bool Tensor::contiguous() const {
 std::byte* Tensor::elements(Dtype dtype) const {
   if (!defined() || (size() == 0 && sabotaged("empty_is_undefined")))
     throw Error("ACC-9", "access to a tensor", "a tensor with a value", "one without");
-  if (dtype != storage_->dtype)
+  if (dtype != storage_->dtype && !sabotaged("any_element_type"))
     throw Error("ACC-4", "access to a tensor " + to_string(shape_), name_of(storage_->dtype), name_of(dtype));
   return storage_->buffer.data() + static_cast<std::size_t>(offset_) * size_of(dtype);
 }
@@ -142,7 +144,7 @@ void Tensor::write_bytes(Dtype dtype, std::span<const std::byte> bytes, Site sit
 }
 
 double Tensor::item(Site site) const {
-  if (!defined() || size() != 1)
+  if (!defined() || (size() != 1 && !sabotaged("item_of_many")))
     throw Error("ACC-4", "item", "one element", defined() ? to_string(shape_) : "a tensor without a value");
   return with_type(dtype(), [&](auto zero) { return static_cast<double>(read<decltype(zero)>(site)[0]); });
 }
@@ -210,7 +212,7 @@ Tensor Tensor::move_axis(int from, int to) const {
 }
 
 Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end) const {
-  if (begin < 0 || end < begin || end > shape_[axis])
+  if ((begin < 0 || end < begin || end > shape_[axis]) && !sabotaged("slice_beyond_the_end"))
     throw Error("ACC-4", "slice of axis " + std::to_string(axis) + " of " + to_string(shape_),
                 "0 <= begin <= end <= " + std::to_string(shape_[axis]),
                 std::to_string(begin) + " to " + std::to_string(end));

@@ -1,4 +1,4 @@
-"""The manual of contracts, the tests and the saboteurs speak of the same ids, and each saboteur has a site."""
+"""Manual, tests and saboteurs speak of the same contracts; each has a saboteur, and each saboteur a site."""
 
 import re
 import unittest
@@ -6,9 +6,10 @@ from collections import Counter
 
 from repository import ROOT, PlantedMistake, files_of
 
-CASE = re.compile(r"\b(?:CONTRACT|BOOST_AUTO_TEST_CASE)\(([A-Z]+)_(\d+)_")
-HEADING = re.compile(r"^## ([A-Z]+)-(\d+)\b", re.MULTILINE)
+CASE = re.compile(r"\b(?:CONTRACT|BOOST_AUTO_TEST_CASE)\(([A-Z][A-Z0-9]*)_(\d+)_")
+HEADING = re.compile(r"^## ([A-Z][A-Z0-9]*)-(\d+)\b", re.MULTILINE)
 SABOTEUR = re.compile(r'\{"(\w+)",\s*"([A-Z0-9\- ]+)",')
+OF_SOURCES = re.compile(r'kept_by_the_source = "([A-Z0-9\- ]*)"')
 SITE = re.compile(r'sabotaged\("(\w+)"\)')
 
 
@@ -26,6 +27,16 @@ def saboteurs(root):
     return SABOTEUR.findall((root / "src/base/sabotage.hpp").read_text())
 
 
+def of_sources(root):
+    """The ids of promises about the source itself, which no switch can break."""
+    return set(" ".join(OF_SOURCES.findall((root / "src/base/sabotage.hpp").read_text())).split())
+
+
+def that_must_not_build(root):
+    names = [path.stem.split("_") for path in files_of(root, "tests/compile_fail")]
+    return {f"{words[0]}-{words[1]}" for words in names}
+
+
 def disagreements(root):
     tested = ids(CASE, root, "tests", suffix=".cpp")
     manual = ids(HEADING, root, "reference/contracts", suffix=".md")
@@ -41,6 +52,14 @@ def disagreements(root):
         for name, rows in saboteurs(root)
         for row in rows.split()
         if row not in tested
+    ]
+    broken = {row for _, rows in saboteurs(root) for row in rows.split()}
+    kept = of_sources(root)
+    problems += [f"{row}: no saboteur breaks it" for row in manual - broken - kept]
+    problems += [f"{row}: kept by the source, and a saboteur breaks it" for row in kept & broken]
+    problems += [
+        f"{row}: tests/compile_fail breaks it and kept_by_the_source lacks it"
+        for row in that_must_not_build(root) - kept
     ]
     return sorted(problems)
 
@@ -74,9 +93,26 @@ class Contracts(PlantedMistake):
         self.assertEqual(
             disagreements(self.tree),
             [
+                "REG-2: no saboteur breaks it",
                 "REG-2: the manual has it and no test case is named by it",
                 "REG-3: a test case is named by it and the manual lacks it",
                 "one: breaks REG-4, which no test case is named by",
+            ],
+        )
+
+    def test_a_promise_of_the_source_has_no_saboteur_and_its_file_is_of_such_a_promise(self):
+        self.plant("reference/contracts/REG.md", "## REG-1\n")
+        self.plant("tests/contract/a_test.cpp", "CONTRACT(REG_1_a) {}\nCONTRACT(ACC_7_b) {}\n")
+        self.plant("tests/compile_fail/REG_1_a.cpp", "")
+        self.plant("src/base/sabotage.hpp", 'kept_by_the_source = "REG-1";\n')
+        self.assertEqual(disagreements(self.tree), [])
+        self.plant("tests/compile_fail/ACC_7_b.cpp", "")
+        self.plant("src/base/sabotage.hpp", '{"one", "REG-1", "…"},\nkept_by_the_source = "REG-1";\n')
+        self.assertEqual(
+            disagreements(self.tree),
+            [
+                "ACC-7: tests/compile_fail breaks it and kept_by_the_source lacks it",
+                "REG-1: kept by the source, and a saboteur breaks it",
             ],
         )
 
