@@ -155,6 +155,25 @@ def test(stages, configuration, slow):
     return totals
 
 
+def sabotage(stages):
+    """Each promise of the manual must be seen to fail when it is broken on purpose."""
+    groups = sorted(path.stem for path in (ROOT / "reference/contracts").glob("*.md") if path.stem != "README")
+    result = stages.folder / "sabotage.junit.xml"
+    result.unlink(missing_ok=True)
+    totals = Totals()
+
+    def count(_):
+        if result.exists():
+            totals.add(read_junit(result, RELEASE.name))
+        return totals.text()
+
+    command = [RELEASE.folder / "src/app/assay", "contracts", *groups, "--sabotage", "--junit", result]
+    status, text = stages.run("release: sabotage", command, accept=range(-64, 256), note=count)
+    if status != 0 and not totals.failures:
+        totals.failures.append((RELEASE.name, "assay contracts --sabotage", f"exit status {status}\n{text[-2000:]}"))
+    return totals
+
+
 def selftest(stages, configurations):
     """`assay selftest` must print one digest: every build, thread count and instruction set."""
     totals, places, reasons = Totals(), {}, {}
@@ -209,6 +228,8 @@ def main():
             continue
         built.append(configuration)
         totals.add(test(stages, configuration, slow=arguments.all and configuration is RELEASE))
+    if arguments.all and RELEASE in built:
+        totals.add(sabotage(stages))
     if built:
         totals.add(selftest(stages, built))
 

@@ -1,11 +1,6 @@
 // assay contracts: runs the test program that stands beside this one and says which promises hold.
 #include <algorithm>
 #include <atomic>
-#include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -17,25 +12,18 @@
 
 #include "app/commands.hpp"
 #include "app/json_output.hpp"
-#include "app/program.hpp"
+#include "app/test_program.hpp"
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 
 namespace assay::app {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Options {
   std::vector<std::string> ids;
   std::string device, junit_file;
   JsonOutput json;
   bool list = false, sabotage = false;
-};
-
-/// A test case that is named by a contract: its path in the program, and what the path says.
-struct Case {
-  std::string path, id, device, promise;
 };
 
 /// A row of the table: all cases of an id on a device.
@@ -45,57 +33,6 @@ struct Row {
   std::vector<std::string> failed;  // paths of cases
 };
 
-/// A folder for what the programs write, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (fs::temp_directory_path() / "assay-contracts-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw Error("FILE-2", "make " + pattern, "a folder", std::strerror(errno));
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  fs::path path_;
-};
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Installed beside this program, else where the build leaves it. Errors: RUN-6 saying what to build.
-std::string test_program(bool sabotage) {
-  const std::string name = sabotage ? "assay_contracts_sabotage" : "assay_contracts";
-  const fs::path here = folder_of_this_program();
-  for (const fs::path& folder : {here, here / "../../tests"})
-    if (fs::exists(folder / name)) return fs::canonical(folder / name).string();
-  throw Error("RUN-6", "contracts", "the test program " + name + " beside " + (here / "assay").string(),
-              sabotage ? "none; configure with -Dtests=true -Dsabotage=true and build it"
-                       : "none; configure with -Dtests=true and build it");
-}
-
-/// "XFER_2_a_failed_…" as an id and a sentence; an empty id when a name is not of that form.
-std::pair<std::string, std::string> id_and_promise(const std::string& name) {
-  const std::size_t group = name.find('_');
-  if (group == std::string::npos || group == 0) return {};
-  for (std::size_t i = 0; i < group; ++i)
-    if (!std::isupper(static_cast<unsigned char>(name[i])) && !std::isdigit(static_cast<unsigned char>(name[i])))
-      return {};
-  std::size_t end = group + 1;
-  while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end]))) ++end;
-  if (end == group + 1 || end == name.size() || name[end] != '_') return {};
-  std::string promise = name.substr(end + 1);
-  std::replace(promise.begin(), promise.end(), '_', ' ');
-  return {name.substr(0, group) + "-" + name.substr(group + 1, end - group - 1), promise};
-}
-
 /// Groups in the order of their names, rows by number.
 bool before(const std::string& a, const std::string& b) {
   auto key = [](const std::string& id) {
@@ -103,33 +40,6 @@ bool before(const std::string& a, const std::string& b) {
     return std::pair(id.substr(0, dash), std::stoi(id.substr(dash + 1)));
   };
   return key(a) < key(b);
-}
-
-/// The cases of the program, from its indented list: suites, and below them cases, each with a '*' behind.
-std::vector<Case> all_cases(const std::string& program, const TemporaryFolder& folder) {
-  const std::string log = folder.file("list");
-  run_program({program, "--list_content=HRF", "--color_output=no"}, {}, log, 60);
-  std::vector<Case> cases;
-  std::vector<std::string> suites;
-  std::istringstream lines(text_of(log));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t indent = line.find_first_not_of(' ');
-    if (indent == std::string::npos || line.back() != '*') continue;
-    const std::string name = line.substr(indent, line.find('*') - indent);
-    suites.resize(indent / 4);
-    const auto [id, promise] = id_and_promise(name);
-    if (id.empty()) {
-      suites.push_back(name);
-      continue;
-    }
-    std::string path;
-    for (const std::string& suite : suites) path += suite + "/";
-    const bool on_device = !suites.empty() && (suites[0] == "cpu" || suites[0] == "simulated" || suites[0] == "cuda");
-    cases.push_back({path + name, id, on_device ? suites[0] : "any", promise});
-  }
-  if (cases.empty())
-    throw Error("RUN-6", "contracts", "a list of test cases from " + program, "none: " + text_of(log).substr(0, 200));
-  return cases;
 }
 
 bool wanted(const Case& entry, const std::vector<std::string>& ids) {
@@ -152,32 +62,6 @@ std::vector<Case> selected(const std::vector<Case>& cases, const Options& option
   return chosen;
 }
 
-struct Verdict {
-  std::string verdict;
-  double seconds = 0;
-};
-
-/// Runs the cases; gives the verdict of each by path. One that was running when the program died has "fail".
-std::map<std::string, Verdict> run_cases(const std::string& program, const std::vector<Case>& cases,
-                                         const std::vector<std::string>& settings, const std::string& verdicts,
-                                         const std::string& log, const std::string& junit, int seconds) {
-  std::vector<std::string> arguments{program, "--color_output=no", "--report_level=no"};
-  if (!junit.empty()) arguments.push_back("--logger=HRF,error,stdout:JUNIT,message," + junit);
-  for (const Case& entry : cases) arguments.push_back("--run_test=" + entry.path);
-  arguments.insert(arguments.end(), {"--", "--verdicts", verdicts});
-  run_program(arguments, settings, log, seconds);
-
-  std::map<std::string, Verdict> results;
-  std::istringstream lines(text_of(verdicts));
-  std::string verdict, path;
-  while (lines >> verdict >> path) {
-    Verdict& result = results[path];
-    result.verdict = verdict == "start" ? "fail" : verdict;
-    if (verdict != "start") lines >> result.seconds;
-  }
-  return results;
-}
-
 std::vector<Row> rows_of(const std::vector<Case>& cases, const std::map<std::string, Verdict>& verdicts) {
   std::vector<Row> rows;
   std::map<std::pair<std::string, std::string>, std::size_t> places;
@@ -185,20 +69,15 @@ std::vector<Row> rows_of(const std::vector<Case>& cases, const std::map<std::str
     const auto [place, is_new] = places.try_emplace({entry.id, entry.device}, rows.size());
     if (is_new) rows.push_back({entry.id, entry.device, entry.promise, "skip", 0, {}});
     Row& row = rows[place->second];
-    const auto found = verdicts.find(entry.path);
-    const Verdict verdict = found == verdicts.end() ? Verdict{"fail", 0} : found->second;
+    const Verdict& verdict = verdicts.at(entry.path);
     row.seconds += verdict.seconds;
-    if (verdict.verdict == "fail") {
-      row.verdict = "fail";
-      row.failed.push_back(entry.path);
-    } else if (verdict.verdict == "pass" && row.verdict == "skip") {
-      row.verdict = "pass";
-    }
+    if (verdict.verdict == "fail") row.failed.push_back(entry.path);
+    if (verdict.verdict == "fail" || row.verdict == "skip") row.verdict = verdict.verdict;
   }
   return rows;
 }
 
-void print_table(const std::vector<Row>& rows, const std::string& log) {
+void print_table(const std::vector<Row>& rows, const std::map<std::string, Verdict>& verdicts) {
   std::size_t width = 0;
   for (const Row& row : rows) width = std::max(width, row.id.size());
   for (const Row& row : rows)
@@ -206,10 +85,35 @@ void print_table(const std::vector<Row>& rows, const std::string& log) {
               << std::setw(6) << row.verdict << std::right << std::fixed << std::setprecision(3) << std::setw(8)
               << row.seconds << " s  " << row.promise << '\n';
   const auto failed = std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.verdict == "fail"; });
-  if (failed > 0) std::cout << '\n' << log;
   for (const Row& row : rows)
-    for (const std::string& path : row.failed) std::cout << "fails: --run_test=" << path << '\n';
+    for (const std::string& path : row.failed)
+      std::cout << "\nfails: --run_test=" << path << "\n  " << verdicts.at(path).message << '\n';
   std::cout << rows.size() << " rows, " << failed << " failed\n";
+}
+
+std::string text_of(const nlohmann::ordered_json& json) {
+  return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);  // a log may hold any bytes
+}
+
+std::string for_xml(const std::string& text) {
+  std::string safe;
+  for (const char c : text)
+    safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
+  return safe;
+}
+
+/// One <testcase>; a case that was skipped or failed says why.
+std::string junit_case(const std::string& group, const std::string& name, const Verdict& verdict) {
+  std::string text =
+      "  <testcase classname=\"" + group + "\" name=\"" + name + "\" time=\"" + std::to_string(verdict.seconds) + "\">";
+  if (verdict.verdict == "skip") text += "<skipped message=\"" + for_xml(verdict.message) + "\"/>";
+  if (verdict.verdict == "fail") text += "<failure>" + for_xml(verdict.message) + "</failure>";
+  return text + "</testcase>\n";
+}
+
+void write_junit(const std::string& cases, const std::string& file) {
+  write_file(file,
+             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"contracts\">\n" + cases + "</testsuite>\n");
 }
 
 int list(const std::vector<Case>& cases) {
@@ -231,21 +135,30 @@ int check(const Options& options) {
   const std::string program = test_program(false);
   const std::vector<Case> cases = selected(all_cases(program, folder), options);
   if (options.list) return list(cases);
-  const auto verdicts =
-      run_cases(program, cases, {}, folder.file("verdicts"), folder.file("log"), options.junit_file, 1800);
+  const auto verdicts = run_cases(program, cases, folder, "", {});
   const std::vector<Row> rows = rows_of(cases, verdicts);
   if (options.json.wanted()) {
     nlohmann::ordered_json json;
-    for (const Row& row : rows)
+    for (const Row& row : rows) {
+      nlohmann::ordered_json failed = nlohmann::ordered_json::array();
+      for (const std::string& path : row.failed)
+        failed.push_back({{"case", path}, {"message", verdicts.at(path).message}});
       json["contracts"].push_back({{"id", row.id},
                                    {"device", row.device},
                                    {"verdict", row.verdict},
                                    {"seconds", row.seconds},
                                    {"promise", row.promise},
-                                   {"failed", row.failed}});
-    options.json.write(json.dump(1));
+                                   {"failed", failed}});
+    }
+    options.json.write(text_of(json));
   }
-  if (!options.json.alone()) print_table(rows, text_of(folder.file("log")));
+  if (!options.junit_file.empty()) {
+    std::string junit;
+    for (const Case& entry : cases)
+      junit += junit_case(entry.device, entry.path.substr(entry.path.rfind('/') + 1), verdicts.at(entry.path));
+    write_junit(junit, options.junit_file);
+  }
+  if (!options.json.alone()) print_table(rows, verdicts);
   return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.verdict == "pass"; }) ? fine
                                                                                                      : does_not_hold;
 }
@@ -255,65 +168,106 @@ std::set<std::string> words(std::string_view text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-/// What one saboteur did to the ids that it names.
-struct Sabotage {
-  std::set<std::string> red, green;
+/// One id under one saboteur.
+struct Job {
+  std::size_t saboteur;
+  std::string id;
+  std::vector<Case> cases;
+  int seconds = 20;  // and ten times what the cases take undisturbed
+  bool red = false;
+  double taken = 0;
 };
 
-int sabotage(const Options& options) {
-  const TemporaryFolder folder;
-  const std::string program = test_program(true);
-  const std::vector<Case> cases = selected(all_cases(program, folder), options);
-  std::vector<Sabotage> outcomes(std::size(saboteurs));
+std::vector<Job> jobs_of(const std::vector<Case>& cases, const std::map<std::string, Verdict>& undisturbed) {
+  std::vector<Job> jobs;
+  for (std::size_t i = 0; i < std::size(saboteurs); ++i)
+    for (const std::string& id : words(saboteurs[i].ids)) {
+      Job job{i, id, {}};
+      double seconds = 0;
+      for (const Case& entry : cases)
+        if (entry.id == id) {
+          job.cases.push_back(entry);
+          seconds += undisturbed.at(entry.path).seconds;
+        }
+      job.seconds += static_cast<int>(10 * seconds);
+      if (!job.cases.empty()) jobs.push_back(std::move(job));
+    }
+  return jobs;
+}
+
+void run_jobs(const std::string& program, std::vector<Job>& jobs, const TemporaryFolder& folder) {
   std::atomic<std::size_t> next{0};
   auto work = [&] {
-    for (std::size_t i; (i = next++) < std::size(saboteurs);) {
-      const std::set<std::string> ids = words(saboteurs[i].ids);
-      std::vector<Case> targets;
-      for (const Case& entry : cases)
-        if (ids.count(entry.id)) targets.push_back(entry);
-      if (targets.empty()) continue;
-      const std::string number = std::to_string(i);
-      const auto verdicts = run_cases(program, targets, {"ASSAY_SABOTEUR=" + std::string(saboteurs[i].name)},
-                                      folder.file("verdicts" + number), folder.file("log" + number), "", 60);
-      for (const auto& [path, verdict] : verdicts)
-        if (verdict.verdict == "fail")
-          for (const Case& entry : targets)
-            if (entry.path == path) outcomes[i].red.insert(entry.id);
-      for (const Case& entry : targets)
-        if (!outcomes[i].red.count(entry.id)) outcomes[i].green.insert(entry.id);
+    for (std::size_t i; (i = next++) < jobs.size();) {
+      Job& job = jobs[i];
+      const auto verdicts = run_cases(
+          program, job.cases, folder, std::to_string(i),
+          {.saboteur = std::string(saboteurs[job.saboteur].name), .seconds = job.seconds, .until_failure = true});
+      for (const auto& [path, verdict] : verdicts) job.taken += verdict.seconds;
+      job.red = std::any_of(verdicts.begin(), verdicts.end(), [](const auto& v) { return v.second.verdict == "fail"; });
     }
   };
   std::thread other(work);
   work();
   other.join();
+}
 
-  std::set<std::string> unproven;
+void print_ids(const std::string& label, const std::vector<std::string>& ids) {
+  std::cout << label;
+  for (const std::string& id : ids) std::cout << ' ' << id;
+}
+
+int sabotage(const Options& options) {
+  const TemporaryFolder folder;
+  const std::string program = test_program(true);
+  std::vector<Case> cases = selected(all_cases(program, folder), options);
+  const auto undisturbed = run_cases(program, cases, folder, "", {});
+  const std::set<std::string> of_sources = words(kept_by_the_source);
+  std::set<std::string> sick, unproven;
+  for (const Row& row : rows_of(cases, undisturbed)) {
+    if (row.verdict == "fail") sick.insert(row.id);
+    if (row.verdict == "fail" || !of_sources.count(row.id)) unproven.insert(row.id);
+  }
+  std::erase_if(cases, [&](const Case& entry) { return sick.count(entry.id); });  // they would fail anyway
+  std::vector<Job> jobs = jobs_of(cases, undisturbed);
+  run_jobs(program, jobs, folder);
+
   bool all_red = true;
-  for (const Case& entry : cases) unproven.insert(entry.id);
+  std::string junit;
   nlohmann::ordered_json json{{"saboteurs", nlohmann::ordered_json::array()}};
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const Sabotage& outcome = outcomes[i];
-    if (outcome.red.empty() && outcome.green.empty()) continue;
-    for (const std::string& id : outcome.red) unproven.erase(id);
+  for (std::size_t i = 0; i < jobs.size();) {
+    const std::size_t number = jobs[i].saboteur;
+    std::vector<std::string> red, green;
+    for (; i < jobs.size() && jobs[i].saboteur == number; ++i) {
+      (jobs[i].red ? red : green).push_back(jobs[i].id);
+      if (jobs[i].red) unproven.erase(jobs[i].id);
+      junit += junit_case(std::string(saboteurs[number].name), jobs[i].id,
+                          {jobs[i].red ? "pass" : "fail", jobs[i].taken, "no case fails under this saboteur"});
+    }
     json["saboteurs"].push_back(
-        {{"name", saboteurs[i].name}, {"breaks", saboteurs[i].breaks}, {"red", outcome.red}, {"green", outcome.green}});
+        {{"name", saboteurs[number].name}, {"breaks", saboteurs[number].breaks}, {"red", red}, {"green", green}});
     if (!options.json.alone()) {
-      std::cout << std::left << std::setw(34) << saboteurs[i].name << "red:";
-      for (const std::string& id : outcome.red) std::cout << ' ' << id;
-      if (!outcome.green.empty()) std::cout << "   STILL GREEN:";
-      for (const std::string& id : outcome.green) std::cout << ' ' << id;
+      std::cout << std::left << std::setw(34) << saboteurs[number].name;
+      print_ids("red:", red);
+      if (!green.empty()) print_ids("   STILL GREEN:", green);
       std::cout << '\n';
     }
-    all_red = all_red && outcome.green.empty();
+    all_red = all_red && green.empty();
   }
   std::vector<std::string> left(unproven.begin(), unproven.end());
   std::sort(left.begin(), left.end(), before);
   json["unproven"] = left;
-  options.json.write(json.dump(1));
+  json["fail_anyway"] = sick;
+  options.json.write(text_of(json));
+  if (!options.junit_file.empty()) {
+    for (const std::string& id : left)
+      junit += junit_case("unproven", id,
+                          {"fail", 0, sick.count(id) ? "it fails without a saboteur" : "no saboteur makes it fail"});
+    write_junit(junit, options.junit_file);
+  }
   if (!options.json.alone()) {
-    std::cout << "unproven:";
-    for (const std::string& id : left) std::cout << ' ' << id;
+    if (!sick.empty()) print_ids("fail without a saboteur:", {sick.begin(), sick.end()});
+    print_ids(sick.empty() ? "unproven:" : "\nunproven:", left);
     std::cout << (left.empty() ? " none\n" : "\n");
   }
   return left.empty() && all_red ? fine : does_not_hold;

@@ -10,6 +10,11 @@
 
 namespace assay::app {
 
+void write_file(const std::string& file, const std::string& text) {
+  if (!(std::ofstream(file) << text << std::flush))
+    throw Error("FILE-2", "write " + file, "a file that can be written", std::strerror(errno));
+}
+
 void JsonOutput::add_to(CLI::App& command, const std::string& content) {
   option = command
                .add_option("--json", file,
@@ -22,8 +27,8 @@ void JsonOutput::write(const std::string& text) const {
   if (!wanted()) return;
   if (file.empty())
     std::cout << text << '\n';
-  else if (!(std::ofstream(file) << text << '\n' << std::flush))
-    throw Error("FILE-2", "write " + file, "a file that can be written", std::strerror(errno));
+  else
+    write_file(file, text + "\n");
 }
 
 }  // namespace assay::app

@@ -1,10 +1,13 @@
-// The option --json [FILE] of the commands that give a verdict.
+// The option --json [FILE] of the commands that give a verdict, and files that a command writes.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
 
 namespace assay::app {
+
+/// Writes a whole file. Errors: FILE-2.
+void write_file(const std::string& file, const std::string& text);
 
 struct JsonOutput {
   CLI::Option* option = nullptr;  ///< null until `add_to`
