@@ -14,7 +14,7 @@
 #include "app/json_output.hpp"
 #include "app/test_program.hpp"
 #include "base/error.hpp"
-#include "base/sabotage.hpp"
+#include "base/saboteurs.hpp"
 
 namespace assay::app {
 namespace {

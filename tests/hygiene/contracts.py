@@ -24,12 +24,12 @@ def ids(pattern, root, *folders, suffix):
 
 def saboteurs(root):
     """Name and ids of each row of the list."""
-    return SABOTEUR.findall((root / "src/base/sabotage.hpp").read_text())
+    return SABOTEUR.findall((root / "src/base/saboteurs.hpp").read_text())
 
 
 def of_sources(root):
     """The ids of promises about the source itself, which no switch can break."""
-    return set(" ".join(OF_SOURCES.findall((root / "src/base/sabotage.hpp").read_text())).split())
+    return set(" ".join(OF_SOURCES.findall((root / "src/base/saboteurs.hpp").read_text())).split())
 
 
 def that_must_not_build(root):
@@ -64,8 +64,11 @@ def disagreements(root):
     return sorted(problems)
 
 
-def saboteurs_without_site(root):
-    """The kernels of the cpu are built once, for programs with and without saboteurs, so no site there ever acts."""
+def rows_and_sites(root):
+    """What the list of saboteurs and their sites say of each other that is not so.
+
+    The kernels of the cpu are built once, for programs with and without saboteurs, so no site there ever acts.
+    """
     sites = {
         name
         for path in files_of(root, "src")
@@ -74,6 +77,7 @@ def saboteurs_without_site(root):
     }
     names = Counter(name for name, _ in saboteurs(root))
     problems = [f"{name}: no site" for name in names if name not in sites]
+    problems += [f"{name}: a site and no row" for name in sites if name not in names]
     return sorted(problems + [f"{name}: {count} rows" for name, count in names.items() if count > 1])
 
 
@@ -84,12 +88,12 @@ class Contracts(PlantedMistake):
 
     def test_each_saboteur_stands_once_in_the_list_and_has_a_site(self):
         self.assertTrue(saboteurs(ROOT))
-        self.assertEqual(saboteurs_without_site(ROOT), [])
+        self.assertEqual(rows_and_sites(ROOT), [])
 
     def test_disagreements_are_found(self):
         self.plant("reference/contracts/REG.md", "# REG\n\n## REG-1\n\n## REG-2\n")
         self.plant("tests/contract/a_test.cpp", "CONTRACT(REG_1_a) {}\nBOOST_AUTO_TEST_CASE(REG_3_b) {}\n")
-        self.plant("src/base/sabotage.hpp", '{"one", "REG-1 REG-4", "…"},\n')
+        self.plant("src/base/saboteurs.hpp", '{"one", "REG-1 REG-4", "…"},\n')
         self.assertEqual(
             disagreements(self.tree),
             [
@@ -104,10 +108,10 @@ class Contracts(PlantedMistake):
         self.plant("reference/contracts/REG.md", "## REG-1\n")
         self.plant("tests/contract/a_test.cpp", "CONTRACT(REG_1_a) {}\nCONTRACT(ACC_7_b) {}\n")
         self.plant("tests/compile_fail/REG_1_a.cpp", "")
-        self.plant("src/base/sabotage.hpp", 'kept_by_the_source = "REG-1";\n')
+        self.plant("src/base/saboteurs.hpp", 'kept_by_the_source = "REG-1";\n')
         self.assertEqual(disagreements(self.tree), [])
         self.plant("tests/compile_fail/ACC_7_b.cpp", "")
-        self.plant("src/base/sabotage.hpp", '{"one", "REG-1", "…"},\nkept_by_the_source = "REG-1";\n')
+        self.plant("src/base/saboteurs.hpp", '{"one", "REG-1", "…"},\nkept_by_the_source = "REG-1";\n')
         self.assertEqual(
             disagreements(self.tree),
             [
@@ -116,11 +120,11 @@ class Contracts(PlantedMistake):
             ],
         )
 
-    def test_a_saboteur_without_site_is_found(self):
-        self.plant("src/base/sabotage.hpp", '{"one", "REG-1", "…"},\n{"two", "REG-1", "…"},\n{"two", "REG-2", "…"},\n')
+    def test_a_row_without_site_and_a_site_without_row_are_found(self):
+        self.plant("src/base/saboteurs.hpp", '{"one", "REG-1", "…"},\n{"two", "REG-1", "…"},\n{"two", "REG-2", "…"},\n')
         self.plant("src/kernels/cpu/add.cpp", 'if (!sabotaged("one")) add();\n')
-        self.plant("src/nn/module.cpp", 'if (!sabotaged("two")) check();\n')
-        self.assertEqual(saboteurs_without_site(self.tree), ["one: no site", "two: 2 rows"])
+        self.plant("src/nn/module.cpp", 'if (!sabotaged("two") && !sabotaged("three")) check();\n')
+        self.assertEqual(rows_and_sites(self.tree), ["one: no site", "three: a site and no row", "two: 2 rows"])
 
 
 if __name__ == "__main__":
