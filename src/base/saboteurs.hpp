@@ -88,6 +88,8 @@ inline constexpr Saboteur saboteurs[] = {
     {"freezing_replaces_the_leaf", "LIFE-11", "graphs from before a freeze lose their leaf"},
     {"frozen_data_stays_behind", "LIFE-11", "moving a frozen parameter leaves what graphs take where it was"},
     {"frozen_for_ever", "LIFE-11", "unfreezing changes nothing"},
+    {"optimiser_takes_frozen", "LIFE-11", "an optimiser takes a frozen parameter"},
+    {"step_takes_skipped", "LIFE-11", "a step updates a frozen parameter that it was told to skip"},
     {"frozen_gathers_gradients", "LIFE-11", "graphs compute gradients of frozen parameters"},
     {"frozen_is_not_listed", "LIFE-11", "a frozen parameter is missing from the list"},
     {"evaluation_outlives_its_scope", "MODE-1", "a thread evaluates on after the scope has ended"},

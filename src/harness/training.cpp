@@ -8,13 +8,13 @@
 #include "device/pass.hpp"
 #include "kernels/count_correct.hpp"
 #include "kernels/digest.hpp"
+#include "kernels/item.hpp"
 #include "nn/shard_scope.hpp"
 #include "numerics/digest.hpp"
 #include "numerics/set_digest.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "optim/sgd.hpp"
-#include "optim/shards.hpp"
 
 namespace assay {
 namespace {
@@ -107,25 +107,17 @@ Variable Training::loss_of(const Variable& logits, std::span<const std::int32_t>
   return mean_squared_error(logits, Tensor::from(one_hot, logits.shape(), device_), count * classes);
 }
 
-StepRow Training::advance() {
-  ProfileScope profile(profile_);
-  std::uint64_t next = step_ + 1;
-  PassScope pass("step " + std::to_string(next));
-  std::span<const std::int64_t> ids = sampler_.batch(static_cast<std::int64_t>(next));
-  Batch batch = gather(data_.train, ids);
-  auto rows = static_cast<std::int64_t>(ids.size());
+void Training::set_draws(const std::vector<std::uint64_t>& draws) {
+  for (std::size_t i = 0; i < draws.size(); ++i) random_.streams()[i]->set_draws(draws[i]);
+}
 
-  // All shards of a batch are one draw of each stream.
-  std::vector<std::uint64_t> draws;
-  for (const auto& stream : random_.streams()) draws.push_back(stream->draws());
-  auto rewind = [&] {
-    for (std::size_t i = 0; i < draws.size(); ++i) random_.streams()[i]->set_draws(draws[i]);
-  };
-
+/// The sum over the shards of a batch, all of which are one draw of each stream. Mask digests go into the row.
+ShardResult Training::gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepRow& row) {
+  const auto rows = static_cast<std::int64_t>(batch.labels.size());
   std::map<std::string, std::uint64_t> mask_digests;
   ShardSum sum(configuration_.train.shards);
   for (std::int64_t shard = 0; shard < configuration_.train.shards; ++shard) {
-    rewind();
+    set_draws(draws);
     auto [begin, end] = rows_of_shard(rows, configuration_.train.shards, shard);
     ShardScope scope(begin, configuration_.run.digests ? &mask_digests : nullptr);
     Variable logits = model_.forward(inputs(batch, begin, end));
@@ -139,36 +131,68 @@ StepRow Training::advance() {
     }
     sum.add(std::move(result));
   }
-  ShardResult total = sum.total();
+  if (configuration_.run.digests)
+    for (const std::string& name : model_.mask_names()) row.masks.push_back(mask_digests[name]);
+  return sum.total();
+}
 
+StepRow Training::advance() {
+  ProfileScope profile(profile_);
   StepRow row;
+  row.step = step_ + 1;
+  PassScope pass("step " + std::to_string(row.step));
+  const auto number = static_cast<std::int64_t>(row.step);
+  std::span<const std::int64_t> ids = sampler_.batch(number);
+  row.epoch = static_cast<std::uint64_t>(sampler_.place(number).epoch);
+  row.learning_rate = schedule_.learning_rate(step_);
+
+  std::vector<std::uint64_t> draws;
+  for (const auto& stream : random_.streams()) draws.push_back(stream->draws());
+  const std::uint64_t taken = optimiser_->step_count();
   try {
+    const ShardResult total = gradients_of(gather(data_.train, ids), draws, row);
     for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].parameter->set_gradient(total.gradients[i]);
-    row.gradient_norm = configuration_.train.clip_norm > 0 ? clip_gradients(parameters_, configuration_.train.clip_norm)
-                                                           : global_gradient_norm(parameters_);
-    row.learning_rate = schedule_.learning_rate(step_);
-    optimiser_->step(row.learning_rate);
+
+    // The record: loss, its digest, and of each parameter Σg², whether its update is finite, and digests.
+    std::vector<Tensor> digested;
+    if (configuration_.run.digests) {
+      for (const NamedParameter& entry : parameters_) digested.push_back(entry.parameter->value());
+      for (const NamedTensor& entry : optimiser_->state().tensors) digested.push_back(entry.tensor);
+    }
+    const auto count = static_cast<std::int64_t>(parameters_.size());
+    const std::int64_t squares = 2, flags = squares + count, digests = flags + count;
+    const auto values = static_cast<std::int64_t>(digested.size());
+    kernels::Record record(device_, digests + values + count);
+    kernels::item(total.loss, record.slot(0));
+    GradientNorm norm(parameters_, record.slots(squares, flags));
+    if (configuration_.train.clip_norm > 0) norm.clip(configuration_.train.clip_norm);
+    Optimiser::PendingStep step(*optimiser_, row.learning_rate, record.slots(flags, digests));
+    if (configuration_.run.digests) {
+      kernels::digest(total.loss, record.slot(1));
+      for (const NamedParameter& entry : parameters_) digested.push_back(entry.parameter->gradient());
+      for (std::size_t i = 0; i < digested.size(); ++i)
+        kernels::digest(digested[i], record.slot(digests + static_cast<std::int64_t>(i)));
+    }
+    row.gradient_norm = norm.value();
+    step.finish();
+
+    row.loss = record.number(0);
+    if (configuration_.run.digests) {
+      row.loss_digest = record.bits(1);
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        row.ids_digest += numerics::digest_element(i, static_cast<std::uint64_t>(ids[i]));
+      for (std::int64_t i = 0; i < values + count; ++i)
+        (i < count ? row.parameters : i < values ? row.optimiser : row.gradients).push_back(record.bits(digests + i));
+    }
   } catch (...) {
     optimiser_->zero_gradients();
-    rewind();
+    if (optimiser_->step_count() == taken)
+      set_draws(draws);
+    else
+      step_ = row.step;
     throw;
   }
-
-  step_ = next;
-  row.step = next;
-  row.epoch = static_cast<std::uint64_t>(sampler_.place(static_cast<std::int64_t>(next)).epoch);
-  row.loss = total.loss.item();
-  if (configuration_.run.digests) {
-    row.loss_digest = kernels::digest(total.loss);
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      row.ids_digest += numerics::digest_element(i, static_cast<std::uint64_t>(ids[i]));
-    for (const NamedParameter& entry : parameters_) {
-      row.parameters.push_back(kernels::digest(entry.parameter->value()));
-      row.gradients.push_back(kernels::digest(entry.parameter->gradient()));
-    }
-    for (const NamedTensor& entry : optimiser_->state().tensors) row.optimiser.push_back(kernels::digest(entry.tensor));
-    for (const std::string& name : model_.mask_names()) row.masks.push_back(mask_digests[name]);
-  }
+  step_ = row.step;
   optimiser_->zero_gradients();
   return row;
 }

@@ -14,6 +14,7 @@
 #include "models/mlp.hpp"
 #include "optim/optimiser.hpp"
 #include "optim/schedule.hpp"
+#include "optim/shards.hpp"
 
 namespace assay {
 
@@ -41,8 +42,10 @@ class Training {
   std::uint64_t steps_per_epoch() const { return static_cast<std::uint64_t>(sampler_.steps_per_epoch()); }
   std::int64_t parameter_count() const { return model_.parameter_count(); }
 
-  /// The next step. Errors: OPT-3 or OPT-6 naming a parameter whose gradient or result is not finite; the parameters
-  /// are then as they were before the step.
+  /// The next step. Everything that the host learns of it is one download from the device (ACC-10).
+  /// Errors: OPT-3 or OPT-6 naming a parameter whose gradient or result is not finite, RES-6 for a device that fails;
+  /// the training is then as it was before the step. (Only a device that fails between the update and the download
+  /// leaves the step taken and its row lost; `step` tells.)
   StepRow advance();
   /// Mean loss and share of right answers over a set, in evaluation mode.
   Evaluation evaluate(const Dataset& set) const;
@@ -57,6 +60,8 @@ class Training {
  private:
   Variable loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const;
   Tensor inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const;
+  ShardResult gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepRow& row);
+  void set_draws(const std::vector<std::uint64_t>& draws);
 
   Configuration configuration_;
   const Datasets& data_;

@@ -115,7 +115,7 @@ inline void adam_is_finite(const std::vector<AdamUpdate>& updates, const Tensor&
   if (slots.device() == reference_device) {
     std::vector<std::uint64_t> finite;
     for (const AdamUpdate& update : updates) finite.push_back(reference::finite(detail::oracle_adam(update)));
-    Tensor(slots).write(finite);
+    write_slots(slots, finite);
     return;
   }
   const std::vector<detail::AdamPage<const float>> pages = detail::readable_pages(updates);
@@ -130,12 +130,14 @@ inline void adam_is_finite(const std::vector<AdamUpdate>& updates, const Tensor&
   launch(slots.device(), named("adam_is_finite", look), Slot{slots});
 }
 
-/// Updates every w, m and v in place, in one launch: whatever is refused is refused before the first write. All are on
-/// one device; w, g and the joined pages have one shape. The formula stands in optim/adam.hpp.
-inline void adam(const std::vector<AdamUpdate>& updates) {
-  if (updates.empty()) return;
-  const Device device = updates[0].w.device();
+/// Updates every w, m and v in place, in one launch, if `finite`, which `adam_is_finite` has filled, holds a 1 for
+/// each, else nothing. Whatever is refused is refused before the first write. The writes are not counted, except on the
+/// reference device. All are on one device; w, g and the joined pages have one shape. The formula stands in
+/// optim/adam.hpp.
+inline void adam(const std::vector<AdamUpdate>& updates, const Tensor& finite) {
+  const Device device = finite.device();
   if (device == reference_device) {
+    if (!all_set(finite.read<std::uint64_t>().data(), updates.size())) return;
     std::vector<reference::AdamArrays> next;
     for (const AdamUpdate& update : updates) next.push_back(detail::oracle_adam(update));
     for (std::size_t i = 0; i < updates.size(); ++i) {
@@ -145,14 +147,14 @@ inline void adam(const std::vector<AdamUpdate>& updates) {
     }
     return;
   }
-  if (!sabotaged("step_writes_as_it_looks")) detail::readable_pages(updates);
-  auto update_all = [&] {
-    std::vector<detail::AdamPage<float>> pages;
-    for (const AdamUpdate& update : updates)
-      detail::add_pages(pages, update, [](const Tensor& t) { return operand(Out{t}); });
+  std::vector<detail::AdamPage<float>> pages;
+  for (const AdamUpdate& update : updates)
+    detail::add_pages(pages, update, [](const Tensor& t) { return operand(OutUncounted{t}); });
+  auto update_all = [&](View<const std::uint64_t> flags) {
+    if (!all_set(flags.data, updates.size()) && !sabotaged("step_writes_as_it_looks")) return;
     for (const auto& page : pages) ASSAY_CPU(adam)(page.w, page.m, page.v, page.g, page.scalars);
   };
-  launch(device, named("adam", update_all));
+  launch(device, named("adam", update_all), As<std::uint64_t>{finite});
 }
 
 }  // namespace assay::kernels

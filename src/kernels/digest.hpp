@@ -23,6 +23,15 @@ inline void digest(const Tensor& x, const Tensor& slot, std::uint64_t first_inde
     run_into(slot, ASSAY_CPU(digest), oracle, As<T>{x}, first_index);
   });
 }
+/// The same of bytes on the host.
+inline std::uint64_t digest(std::span<const std::uint8_t> x, std::uint64_t first_index) {
+  View<const std::uint8_t> view;
+  view.data = x.data();
+  view.rank = 1;
+  view.extent[0] = static_cast<std::int64_t>(x.size());
+  view.stride[0] = 1;
+  return ASSAY_CPU(digest)(view, first_index);
+}
 inline std::uint64_t digest(const Tensor& x, std::uint64_t first_index = 0) {
   Record record(x.device(), 1);
   digest(x, record.slot(0), first_index);

@@ -93,6 +93,10 @@ using Mask = As<std::uint8_t>;
 struct Out {
   const Tensor& tensor;
 };
+/// Marks one that the kernel may write; who launches it counts the write.
+struct OutUncounted {
+  const Tensor& tensor;
+};
 
 /// `simulated` runs the cpu's kernels on its own memory, which only a launch may reach.
 template <class T>
@@ -107,6 +111,9 @@ View<const T> operand(As<T> as) {
 }
 inline View<const float> operand(const Tensor& tensor) { return operand(As<float>{tensor}); }
 inline View<float> operand(Out out) { return reachable(Tensor(out.tensor).write_view<float>(), out.tensor.device()); }
+inline View<float> operand(OutUncounted out) {
+  return reachable(Tensor(out.tensor).uncounted_write_view<float>(), out.tensor.device());
+}
 template <class T>
 T operand(const T& argument) {
   return argument;

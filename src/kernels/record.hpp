@@ -1,6 +1,7 @@
 // Record: numbers that kernels leave on their device until the host reads all of them at once.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -20,7 +21,8 @@ class Record {
   Record(Device device, std::int64_t slots) : slots_(Tensor::uninitialised({slots}, device, Dtype::uint64)) {}
 
   const Tensor& all() const { return slots_; }
-  Tensor slot(std::int64_t index) const { return slots_.slice(0, index, index + 1); }
+  Tensor slots(std::int64_t begin, std::int64_t end) const { return slots_.slice(0, begin, end); }
+  Tensor slot(std::int64_t index) const { return slots(index, index + 1); }
   std::uint64_t bits(std::int64_t index) const { return slots_.read<std::uint64_t>()[index]; }
   double number(std::int64_t index) const { return std::bit_cast<double>(bits(index)); }
 
@@ -42,12 +44,22 @@ inline std::uint64_t as_bits(std::uint64_t value) { return value; }
 inline std::uint64_t as_bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 inline std::uint64_t as_bits(bool value) { return value; }
 
+/// Whether the first `count` slots hold a 1.
+inline bool all_set(const std::uint64_t* slots, std::size_t count) {
+  return std::all_of(slots, slots + count, [](std::uint64_t bits) { return bits == 1; });
+}
+
+/// Writes numbers into slots where the oracle has computed them.
+inline void write_slots(const Tensor& slots, const std::vector<std::uint64_t>& numbers) {
+  slots.slice(0, 0, static_cast<std::int64_t>(numbers.size())).write(numbers);
+}
+
 /// Fills a slot with the number that a kernel returns; on the reference device, with what the oracle returns.
 template <class Call, class Oracle, class... Operands>
 void run_into(const Tensor& slot, const Kernel<Call>& kernel, Oracle oracle, const Operands&... operands) {
   if (slot.device() == reference_device) {
     device_log::launch(slot.device(), kernel.name);
-    Tensor(slot).write(std::vector{as_bits(oracle(oracle_operand(operands)...))});
+    write_slots(slot, {as_bits(oracle(oracle_operand(operands)...))});
   } else {
     auto fill = [&](View<std::uint64_t> to, const auto&... views) { *to.data = as_bits(kernel(views...)); };
     launch(slot.device(), named(kernel.name, fill), Slot{slot}, operands...);

@@ -47,7 +47,7 @@ inline void sgd_is_finite(const std::vector<SgdUpdate>& updates, const Tensor& s
   if (slots.device() == reference_device) {
     std::vector<std::uint64_t> finite;
     for (const SgdUpdate& update : updates) finite.push_back(reference::finite(oracle_sgd(update)));
-    Tensor(slots).write(finite);
+    write_slots(slots, finite);
     return;
   }
   auto look = [&](View<std::uint64_t> finite) {
@@ -60,12 +60,12 @@ inline void sgd_is_finite(const std::vector<SgdUpdate>& updates, const Tensor& s
   launch(slots.device(), named("sgd_is_finite", look), Slot{slots});
 }
 
-/// Updates every w and u in place, in one launch: whatever is refused is refused before the first write. All are on one
-/// device. The formula stands in optim/sgd.hpp.
-inline void sgd(const std::vector<SgdUpdate>& updates) {
-  if (updates.empty()) return;
-  const Device device = updates[0].w.device();
-  if (device == reference_device) {
+/// Updates every w and u in place, in one launch, if `finite`, which `sgd_is_finite` has filled, holds a 1 for each,
+/// else nothing. Whatever is refused is refused before the first write. The writes are not counted, except on the
+/// reference device. All are on one device. The formula stands in optim/sgd.hpp.
+inline void sgd(const std::vector<SgdUpdate>& updates, const Tensor& finite) {
+  if (finite.device() == reference_device) {
+    if (!all_set(finite.read<std::uint64_t>().data(), updates.size())) return;
     std::vector<reference::SgdArrays> next;
     for (const SgdUpdate& update : updates) next.push_back(oracle_sgd(update));
     for (std::size_t i = 0; i < updates.size(); ++i) {
@@ -74,15 +74,14 @@ inline void sgd(const std::vector<SgdUpdate>& updates) {
     }
     return;
   }
-  for (const SgdUpdate& update : updates) {
-    if (sabotaged("step_writes_as_it_looks")) break;
+  for (const SgdUpdate& update : updates)
     for (const Tensor& tensor : {update.w, update.u, update.g}) require_operand(tensor);
-  }
-  auto update_all = [&] {
-    for (const SgdUpdate& update : updates)
-      ASSAY_CPU(sgd)(operand(Out{update.w}), operand(Out{update.u}), operand(update.g), rounded(update.step));
+  auto update_all = [&](View<const std::uint64_t> flags) {
+    if (!all_set(flags.data, updates.size()) && !sabotaged("step_writes_as_it_looks")) return;
+    for (const SgdUpdate& update : updates) ASSAY_CPU(sgd)
+    (operand(OutUncounted{update.w}), operand(OutUncounted{update.u}), operand(update.g), rounded(update.step));
   };
-  launch(device, named("sgd", update_all));
+  launch(finite.device(), named("sgd", update_all), As<std::uint64_t>{finite});
 }
 
 }  // namespace assay::kernels

@@ -39,10 +39,9 @@ Variable Dropout::forward(const Variable& x) const {
     numerics::uniforms(stream_->key(), draw.first + n, count, draw.index,
                        [=](std::uint64_t i, float u) { kept[i] = u >= threshold; });
   });
-  Tensor uploaded = Tensor::from(mask, x.shape(), x.device());
   if (shard && shard->mask_digests() && !draw.replayed)
-    (*shard->mask_digests())[stream_->name()] += kernels::digest(uploaded, draw.first);
-  return dropout(x, uploaded, sabotaged("dropout_loses_the_mean") ? 0 : p_);
+    (*shard->mask_digests())[stream_->name()] += kernels::digest(mask, draw.first);
+  return dropout(x, Tensor::from(mask, x.shape(), x.device()), sabotaged("dropout_loses_the_mean") ? 0 : p_);
 }
 
 }  // namespace assay

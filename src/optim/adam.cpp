@@ -6,7 +6,6 @@
 #include "kernels/adam.hpp"
 
 namespace assay {
-
 Adam::Adam(ParameterList parameters, const AdamOptions& options)
     : Adam(std::vector<ParameterGroup<AdamOptions>>{{std::move(parameters), options}}) {}
 
@@ -14,7 +13,8 @@ Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups)
     : Optimiser(!groups.empty() && groups[0].options.decoupled ? "adamw" : "adam",
                 [&] {
                   std::vector<Group> lists;
-                  for (auto& group : groups) lists.push_back({group.parameters, group.options.page});
+                  for (auto& group : groups)
+                    lists.push_back({group.parameters, group.options.page, group.options.skip_frozen});
                   return lists;
                 }(),
                 {{"first_moment", false}, {"second_moment", true}}) {
@@ -31,23 +31,23 @@ Adam::Adam(std::vector<ParameterGroup<AdamOptions>> groups)
   }
 }
 
-std::size_t Adam::apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t step) const {
-  std::vector<kernels::AdamUpdate> all;
-  for (const auto& [entry, group, state] : updates) {
+std::vector<kernels::AdamUpdate> Adam::updates_of(const Step& step) const {
+  std::vector<kernels::AdamUpdate> updates;
+  for (const auto& [entry, group, state] : step.updates) {
     const AdamOptions& o = options_[group];
     const Parameter& parameter = *entry.parameter;
-    all.push_back({parameter.value(),
-                   state[0],
-                   state[1],
-                   parameter.gradient(),
-                   {learning_rate * o.rate_factor, o.beta1, o.beta2, o.epsilon, o.weight_decay,
-                    o.decoupled && !sabotaged("adamw_decays_coupled"), step}});
+    updates.push_back({parameter.value(),
+                       state[0],
+                       state[1],
+                       parameter.gradient(),
+                       {step.learning_rate * o.rate_factor, o.beta1, o.beta2, o.epsilon, o.weight_decay,
+                        o.decoupled && !sabotaged("adamw_decays_coupled"), step.number}});
   }
-  const std::size_t finite =
-      first_not_finite(all.size(), [&](const Tensor& slots) { kernels::adam_is_finite(all, slots); });
-  if (finite == all.size()) kernels::adam(all);
-  return finite;
+  return updates;
 }
+
+void Adam::look(const Step& step) const { kernels::adam_is_finite(updates_of(step), step.slots); }
+void Adam::update(const Step& step) const { kernels::adam(updates_of(step), step.slots); }
 
 std::vector<double> Adam::beta_powers(std::uint64_t step) const {
   std::vector<double> powers;

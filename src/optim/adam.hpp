@@ -5,14 +5,19 @@
 
 namespace assay {
 
+namespace kernels {
+struct AdamUpdate;
+}
+
 struct AdamOptions {
-  double beta1 = 0.9;       ///< in [0, 1)
-  double beta2 = 0.999;     ///< in [0, 1)
-  double epsilon = 1e-8;    ///< ε > 0, added to the bias-corrected √v
-  double weight_decay = 0;  ///< λ ≥ 0
-  bool decoupled = false;   ///< AdamW: shrink the weight by λ; else λ times the weight is added to the gradient
-  double rate_factor = 1;   ///< ≥ 0, what the step's learning rate is multiplied by
-  std::int64_t page = 0;    ///< at most so many elements of a moment in one block of memory; 0: one block a parameter
+  double beta1 = 0.9;        ///< in [0, 1)
+  double beta2 = 0.999;      ///< in [0, 1)
+  double epsilon = 1e-8;     ///< ε > 0, added to the bias-corrected √v
+  double weight_decay = 0;   ///< λ ≥ 0
+  bool decoupled = false;    ///< AdamW: shrink the weight by λ; else λ times the weight is added to the gradient
+  double rate_factor = 1;    ///< ≥ 0, what the step's learning rate is multiplied by
+  bool skip_frozen = false;  ///< frozen parameters stay as they are, with their state; else they are refused
+  std::int64_t page = 0;     ///< at most so many elements of a moment in one block of memory; 0: one block a parameter
 };
 
 /// For step t = 1, 2, …, learning rate η and gradient g:
@@ -37,8 +42,11 @@ class Adam final : public Optimiser {
   explicit Adam(std::vector<ParameterGroup<AdamOptions>> groups);
 
  private:
-  std::size_t apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t step) const override;
+  void look(const Step& step) const override;
+  void update(const Step& step) const override;
   std::vector<double> beta_powers(std::uint64_t step) const override;
+
+  std::vector<kernels::AdamUpdate> updates_of(const Step& step) const;
 
   std::vector<AdamOptions> options_;  // by group
 };

@@ -3,38 +3,63 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
-#include "kernels/scale.hpp"
 #include "kernels/squared_norm.hpp"
-#include "numerics/scalar.hpp"
 
 namespace assay {
+namespace {
 
-double global_gradient_norm(const ParameterList& list) {
-  require_valid(list, "gradient norm");
-  double total = 0;
-  for (const NamedParameter& entry : list) {
-    if (!entry.parameter->has_pending_gradient()) continue;
-    double squares = kernels::squared_norm(entry.parameter->gradient());
-    if (sabotaged("norm_in_binary32")) squares = static_cast<float>(squares);
-    if (squares - squares != 0 && !sabotaged("norm_takes_nan"))
-      throw Error("OPT-6", "gradient norm", "finite gradients", "that of \"" + entry.name + "\" not finite");
-    total += squares;
-  }
-  return numerics::square_root(total);
+void require_limit(double max_norm) {
+  if (!(max_norm > 0 && max_norm - max_norm == 0) && !sabotaged("clip_takes_any_limit"))
+    throw Error("OPT-6", "clipping of gradients", "a finite norm above 0", std::to_string(max_norm));
 }
 
-double clip_gradients(const ParameterList& list, double max_norm) {
-  if (!(max_norm > 0 && max_norm - max_norm == 0) && !sabotaged("clip_takes_any_limit"))
-    throw Error("OPT-6", "clip_gradients", "a finite norm above 0", std::to_string(max_norm));
-  double norm = global_gradient_norm(list);
-  if (norm < max_norm || (norm == max_norm && !sabotaged("clip_at_equality"))) return norm;
+kernels::Record record_for(const ParameterList& list) {
+  require_valid(list, "gradient norm");
+  const Device device = list.empty() ? cpu : list[0].parameter->value().device();
+  return {device, static_cast<std::int64_t>(list.size())};
+}
+
+}  // namespace
+
+GradientNorm::GradientNorm(const ParameterList& list, const Tensor& slots) : slots_(slots) {
+  require_valid(list, "gradient norm");
+  for (const NamedParameter& entry : list) {
+    if (!entry.parameter->has_pending_gradient()) continue;
+    pending_.push_back(entry);
+    gradients_.push_back(entry.parameter->gradient());
+    if (gradients_.back().device() != slots.device())
+      throw Error("OPT-1", "gradient norm", "all gradients on " + to_string(slots.device()),
+                  "\"" + entry.name + "\" on " + to_string(gradients_.back().device()));
+  }
+  if (!pending_.empty()) kernels::squared_norms(gradients_, slots_);
+}
+
+void GradientNorm::clip(double max_norm) {
+  require_limit(max_norm);
   // New tensors, all prepared before the first is installed: a gradient may be shared with another leaf or its reader.
-  std::vector<std::pair<Parameter*, Tensor>> clipped;
-  for (const NamedParameter& entry : list)
-    if (entry.parameter->has_pending_gradient())
-      clipped.emplace_back(entry.parameter.get(), kernels::scale(entry.parameter->gradient(), max_norm / norm));
-  for (auto& [parameter, gradient] : clipped) parameter->set_gradient(std::move(gradient));
-  return norm;
+  std::vector<Tensor> clipped = kernels::scaled_to_norm(gradients_, slots_, max_norm);
+  for (std::size_t i = 0; i < pending_.size(); ++i) pending_[i].parameter->set_gradient(std::move(clipped[i]));
+}
+
+double GradientNorm::value() const {
+  if (pending_.empty()) return 0;
+  const auto squares = slots_.read<std::uint64_t>();
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    const auto sum = std::bit_cast<double>(squares[static_cast<std::int64_t>(i)]);
+    if (sum - sum != 0 && !sabotaged("norm_takes_nan"))
+      throw Error("OPT-6", "gradient norm", "finite gradients", "that of \"" + pending_[i].name + "\" not finite");
+  }
+  return kernels::norm_of(squares.data(), pending_.size());
+}
+
+double global_gradient_norm(const ParameterList& list) { return GradientNorm(list, record_for(list).all()).value(); }
+
+double clip_gradients(const ParameterList& list, double max_norm) {
+  require_limit(max_norm);
+  GradientNorm norm(list, record_for(list).all());
+  const double value = norm.value();
+  if (value > max_norm || (value == max_norm && sabotaged("clip_at_equality"))) norm.clip(max_norm);
+  return value;
 }
 
 }  // namespace assay

@@ -61,13 +61,13 @@ Tensor joined(const std::vector<Tensor>& pages, const Shape& shape) {
 Optimiser::Optimiser(std::string kind, std::vector<Group> groups, std::vector<Slot> slots)
     : kind_(std::move(kind)), slots_(std::move(slots)) {
   for (std::size_t group = 0; group < groups.size(); ++group) {
-    const auto& [list, page] = groups[group];
+    const auto& [list, page, skip_frozen] = groups[group];
     require(page >= 0, "page", "elements, or 0 for one page", static_cast<double>(page));
     if (list.empty() && groups.size() > 1)
       throw Error("OPT-1", kind_ + ", group " + std::to_string(group), "at least one parameter", "an empty list");
     for (const NamedParameter& entry : list) {
       parameters_.push_back(entry);
-      members_.push_back({group, page, {}});
+      members_.push_back({group, skip_frozen, page, {}});
     }
   }
   require_valid(parameters_, kind_);
@@ -83,6 +83,7 @@ Optimiser::Optimiser(std::string kind, std::vector<Group> groups, std::vector<Sl
     if (!kernels::finite(value) && !sabotaged("optimiser_takes_nan"))
       throw Error("OPT-1", kind_, "finite values", quoted(name) + " not finite");
     Member& member = members_[i];
+    require_trained(i, kind_);
     member.page_rows = rows_of_page(value.shape(), member.page_rows);
     member.state.resize(slots_.size());
     for (Pages& pages : member.state)
@@ -105,7 +106,13 @@ void Optimiser::require_factor(const char* hyperparameter, double found) const {
   require(found >= 0 && found - found == 0, hyperparameter, "a finite number from 0", found);
 }
 
-void Optimiser::step(double learning_rate) {
+void Optimiser::require_trained(std::size_t index, const std::string& operation) const {
+  const auto& [name, parameter] = parameters_[index];
+  if (parameter->frozen() && !members_[index].skip_frozen && !sabotaged("optimiser_takes_frozen"))
+    throw Error("LIFE-11", operation, "parameters that are not frozen, or skip_frozen", quoted(name) + " frozen");
+}
+
+Optimiser::Step Optimiser::prepared(double learning_rate, const Tensor& slots) {
   require_factor("learning rate", learning_rate);
   std::vector<Update> updates;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -113,26 +120,67 @@ void Optimiser::step(double learning_rate) {
     if (parameter.value().device() != device_ && !sabotaged("step_across_devices"))
       throw Error("XFER-9", "step of " + kind_, quoted(parameters_[i].name) + " on " + to_string(device_),
                   "it on " + to_string(parameter.value().device()));
-    if (parameter.has_pending_gradient() || sabotaged("step_without_gradient"))
+    require_trained(i, "step of " + kind_);
+    const bool skipped = parameter.frozen() && !sabotaged("step_takes_skipped");
+    if ((parameter.has_pending_gradient() && !skipped) || sabotaged("step_without_gradient"))
       updates.push_back({parameters_[i], members_[i].group, members_[i].state});
   }
   if (sabotaged("refused_step_counts")) ++step_count_;
-  const std::uint64_t next = step_count_ + 1;
-  const std::size_t applied = apply(updates, learning_rate, next);
-  if (applied < updates.size())
-    throw Error("OPT-3", "step " + std::to_string(next) + " of " + kind_, "finite results",
-                quoted(updates[applied].parameter.name) + " not finite; nothing was changed");
-  step_count_ = next;
+  Step step{learning_rate, step_count_ + 1, std::move(updates), slots};
+  if (step.updates.empty()) return step;
+  if (sabotaged("step_does_not_look"))
+    kernels::write_slots(slots, std::vector<std::uint64_t>(step.updates.size(), 1));
+  else
+    look(step);
+  return step;
+}
+
+void Optimiser::require_finite(const Step& step) const {
+  if (step.updates.empty()) return;
+  const auto slots = step.slots.read<std::uint64_t>();
+  for (std::size_t i = 0; i < step.updates.size(); ++i)
+    if (slots[static_cast<std::int64_t>(i)] == 0)
+      throw Error("OPT-3", "step " + std::to_string(step.number) + " of " + kind_, "finite results",
+                  quoted(step.updates[i].parameter.name) + " not finite; nothing was changed");
+}
+
+void Optimiser::count(const Step& step) {
+  if (device_ != reference_device)
+    for (const Update& update : step.updates) {
+      Tensor(update.parameter.parameter->value()).count_write();
+      for (const Pages& pages : update.state)
+        for (Tensor page : pages) page.count_write();
+    }
+  step_count_ = step.number;
   if (sabotaged("step_drops_gradients")) zero_gradients();
 }
 
-std::size_t Optimiser::first_not_finite(std::size_t updates, const std::function<void(const Tensor&)>& look) const {
-  if (updates == 0 || sabotaged("step_does_not_look")) return updates;
-  kernels::Record record(device_, static_cast<std::int64_t>(updates));
-  look(record.all());
-  for (std::size_t i = 0; i < updates; ++i)
-    if (record.bits(static_cast<std::int64_t>(i)) == 0) return i;
-  return updates;
+void Optimiser::step(double learning_rate) {
+  kernels::Record record(device_, static_cast<std::int64_t>(parameters_.size()));
+  const Step step = prepared(learning_rate, record.all());
+  require_finite(step);  // before the update: a read that failed behind it would leave the outcome open
+  if (!step.updates.empty()) update(step);
+  count(step);
+}
+
+Optimiser::PendingStep::PendingStep(Optimiser& optimiser, double learning_rate, const Tensor& slots)
+    : optimiser_(optimiser), step_(optimiser.prepared(learning_rate, slots)) {
+  if (!step_.updates.empty()) optimiser_.update(step_);
+}
+
+void Optimiser::PendingStep::finish() {
+  if (!step_.updates.empty()) step_.slots.read<std::uint64_t>();  // when this fails, the destructor tries once more
+  finished_ = true;
+  optimiser_.require_finite(step_);
+  optimiser_.count(step_);
+}
+
+Optimiser::PendingStep::~PendingStep() {
+  if (finished_) return;
+  try {
+    finish();
+  } catch (const Error&) {
+  }
 }
 
 void Optimiser::zero_gradients() {
@@ -201,9 +249,11 @@ void Optimiser::load_state(const OptimiserState& state) {
       require_same(quoted(name), "no element below 0", negative ? "one below 0" : "no element below 0");
     if (state.step_count == 0) require_same(quoted(name) + " at step 0", "zeros", zero ? "zeros" : "other values");
     Member& member = sabotaged("load_writes_as_it_looks") ? members_[index] : next[index];
-    member.state[slot].clear();
+    auto page = member.state[slot].begin();
     for_each_page(shape, member.page_rows, [&](const Shape&, std::int64_t begin, std::int64_t end) {
-      member.state[slot].push_back(kernels::copy(part_of(tensor, begin, end)).keep());
+      Tensor loaded = kernels::copy(part_of(tensor, begin, end)).keep();
+      loaded.succeed(*page);
+      *page++ = std::move(loaded);
     });
   }
   if (!sabotaged("load_writes_as_it_looks")) members_ = std::move(next);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,12 +35,13 @@ struct ParameterGroup {
 /// and reads gradients without writing them (OPT-4).
 ///
 /// A parameter without a pending gradient is skipped: neither its weight decays nor its state changes. (A gradient of
-/// zeros is a gradient: the parameter is updated.) All parameters share one step count. Groups are joined in order to
-/// one list; each uses its own settings, and its learning rate is the step's times its `rate_factor`.
+/// zeros is a gradient: the parameter is updated.) A frozen one is refused, or, with `skip_frozen`, skipped. All
+/// parameters share one step count. Groups are joined in order to one list; each uses its own settings, and its
+/// learning rate is the step's times its `rate_factor`.
 ///
 /// Errors of the constructors: OPT-1 for a list or group that is empty, and for a list that is spread over devices or
-/// holds an empty or repeated name, a null, a parameter twice or a value that is not finite; OPT-2 for a hyperparameter
-/// outside its range.
+/// holds an empty or repeated name, a null, a parameter twice or a value that is not finite; LIFE-11 for a frozen
+/// parameter; OPT-2 for a hyperparameter outside its range.
 ///
 ///     Adam optimiser(model.parameters(), {.weight_decay = 0.01, .decoupled = true});
 ///     loss.backward();
@@ -56,7 +56,8 @@ class Optimiser {
   /// One update, of all parameters or, on any error, of nothing (OPT-3): a first pass computes every result and looks
   /// whether it is finite, a second computes them again and writes. Each written tensor's version rises by one.
   /// Errors: OPT-2 for a learning rate that is negative or not finite; OPT-3 naming the first parameter with a result
-  /// that is not finite; XFER-9 for a parameter that is not on this optimiser's device, naming both.
+  /// that is not finite; XFER-9 for a parameter that is not on this optimiser's device, naming both; LIFE-11 for one
+  /// that was frozen since.
   void step(double learning_rate);
   /// Drops every pending gradient.
   void zero_gradients();
@@ -92,6 +93,7 @@ class Optimiser {
   struct Group {
     ParameterList parameters;
     std::int64_t page;
+    bool skip_frozen;
   };
   Optimiser(std::string kind, std::vector<Group> groups, std::vector<Slot> slots);
 
@@ -103,23 +105,66 @@ class Optimiser {
     std::size_t group;
     const std::vector<Pages>& state;  ///< by slot
   };
-  /// The number of the first of `updates` whose slot `look` sets to 0, or how many there are.
-  std::size_t first_not_finite(std::size_t updates, const std::function<void(const Tensor& slots)>& look) const;
+  /// What a step does; `number` counts from 1. Its slots hold a 1 for each update with finite results.
+  struct Step {
+    double learning_rate;
+    std::uint64_t number;
+    std::vector<Update> updates;
+    Tensor slots;
+  };
   /// Throws OPT-2 naming `hyperparameter` unless `valid`.
   void require(bool valid, const char* hyperparameter, const char* expected, double found) const;
   /// The same for a factor that must shrink what it multiplies, for one that is finite and not negative.
   void require_decay(const char* hyperparameter, double found) const;
   void require_factor(const char* hyperparameter, double found) const;
 
+ public:
+  /// A step whose outcome the host learns later, together with other numbers of the device: the device itself looks
+  /// whether all results are finite and writes only then. What is launched until `finish` sees the new values; nobody
+  /// may read them on the host before.
+  ///
+  ///     Optimiser::PendingStep step(optimiser, rate, record.slots(0, count));
+  ///     kernels::digest(w, record.slot(count));  // of the new value
+  ///     step.finish();                           // the first download
+  class PendingStep {
+   public:
+    /// `slots` are those of a kernels::Record on the optimiser's device, at least one for each parameter.
+    /// Errors: those of `step` but OPT-3.
+    PendingStep(Optimiser& optimiser, double learning_rate, const Tensor& slots);
+    /// One that was not finished is finished without a word.
+    ~PendingStep();
+    PendingStep(const PendingStep&) = delete;
+    PendingStep& operator=(const PendingStep&) = delete;
+    /// Counts the step and its writes. Errors: OPT-3 naming the first parameter with a result that is not finite;
+    /// nothing has changed then.
+    void finish();
+
+   private:
+    Optimiser& optimiser_;
+    Step step_;
+    bool finished_ = false;
+  };
+
  private:
-  /// Applies all updates, or none when a result is not finite: then the number of the first such one, else how many
-  /// there are. `step` counts from 1.
-  virtual std::size_t apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t step) const = 0;
+  /// Fills the slots.
+  virtual void look(const Step& step) const = 0;
+  /// Writes values and states if every slot holds a 1, else nothing. The writes are counted later, except on the
+  /// reference device.
+  virtual void update(const Step& step) const = 0;
   virtual std::vector<double> beta_powers(std::uint64_t step) const = 0;
+
+  /// Errors: LIFE-11 for a frozen parameter that is not to be skipped.
+  void require_trained(std::size_t index, const std::string& operation) const;
+  /// Validates, and looks.
+  Step prepared(double learning_rate, const Tensor& slots);
+  /// Reads the slots. Errors: OPT-3.
+  void require_finite(const Step& step) const;
+  void count(const Step& step);
 
   /// What belongs to a parameter.
   struct Member {
     std::size_t group;
+    bool skip_frozen;
     std::int64_t page_rows;
     std::vector<Pages> state;  // by slot
   };

@@ -6,7 +6,6 @@
 #include "kernels/sgd.hpp"
 
 namespace assay {
-
 Sgd::Sgd(ParameterList parameters, const SgdOptions& options)
     : Sgd(std::vector<ParameterGroup<SgdOptions>>{{std::move(parameters), options}}) {}
 
@@ -14,7 +13,7 @@ Sgd::Sgd(std::vector<ParameterGroup<SgdOptions>> groups)
     : Optimiser("sgd",
                 [&] {
                   std::vector<Group> lists;
-                  for (auto& group : groups) lists.push_back({group.parameters, 0});
+                  for (auto& group : groups) lists.push_back({group.parameters, 0, group.options.skip_frozen});
                   return lists;
                 }(),
                 {{"velocity", false}}) {
@@ -27,21 +26,24 @@ Sgd::Sgd(std::vector<ParameterGroup<SgdOptions>> groups)
   }
 }
 
-std::size_t Sgd::apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t) const {
-  std::vector<kernels::SgdUpdate> all;
-  for (const auto& [entry, group, state] : updates) {
+std::vector<kernels::SgdUpdate> Sgd::updates_of(const Step& step) const {
+  std::vector<kernels::SgdUpdate> updates;
+  for (const auto& [entry, group, state] : step.updates) {
     const SgdOptions& o = options_[group];
     const Parameter& parameter = *entry.parameter;
-    all.push_back({parameter.value(),
-                   state[0][0],
-                   parameter.gradient(),
-                   {learning_rate * o.rate_factor, o.momentum, o.weight_decay, o.nesterov}});
+    updates.push_back({parameter.value(),
+                       state[0][0],
+                       parameter.gradient(),
+                       {step.learning_rate * o.rate_factor, o.momentum, o.weight_decay, o.nesterov}});
   }
-  const std::size_t finite =
-      first_not_finite(all.size(), [&](const Tensor& slots) { kernels::sgd_is_finite(all, slots); });
-  if (finite == all.size()) kernels::sgd(all);
-  if (sabotaged("update_twice")) kernels::sgd(all);
-  return finite;
+  return updates;
+}
+
+void Sgd::look(const Step& step) const { kernels::sgd_is_finite(updates_of(step), step.slots); }
+
+void Sgd::update(const Step& step) const {
+  kernels::sgd(updates_of(step), step.slots);
+  if (sabotaged("update_twice")) kernels::sgd(updates_of(step), step.slots);
 }
 
 }  // namespace assay

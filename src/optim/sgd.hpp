@@ -5,11 +5,16 @@
 
 namespace assay {
 
+namespace kernels {
+struct SgdUpdate;
+}
+
 struct SgdOptions {
-  double momentum = 0;      ///< μ, in [0, 1)
-  bool nesterov = false;    ///< needs μ > 0
-  double weight_decay = 0;  ///< λ ≥ 0, added times the weight to the gradient
-  double rate_factor = 1;   ///< ≥ 0, what the step's learning rate is multiplied by
+  double momentum = 0;       ///< μ, in [0, 1)
+  bool nesterov = false;     ///< needs μ > 0
+  double weight_decay = 0;   ///< λ ≥ 0, added times the weight to the gradient
+  double rate_factor = 1;    ///< ≥ 0, what the step's learning rate is multiplied by
+  bool skip_frozen = false;  ///< frozen parameters stay as they are, with their state; else they are refused
 };
 
 /// For learning rate η and gradient g, each scalar rounded once to binary32:
@@ -30,8 +35,11 @@ class Sgd final : public Optimiser {
   explicit Sgd(std::vector<ParameterGroup<SgdOptions>> groups);
 
  private:
-  std::size_t apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t step) const override;
+  void look(const Step& step) const override;
+  void update(const Step& step) const override;
   std::vector<double> beta_powers(std::uint64_t) const override { return {}; }
+
+  std::vector<kernels::SgdUpdate> updates_of(const Step& step) const;
 
   std::vector<SgdOptions> options_;  // by group
 };

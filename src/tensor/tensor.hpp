@@ -124,11 +124,15 @@ class Tensor {
   /// The same elements under another shape of the same size. Errors: ACC-4 when the strides do not allow a view.
   Tensor reshape(const Shape& shape) const;
 
-  /// For kernels: the elements where they live. `write_view` counts as one write.
+  /// For kernels: the elements where they live. `write_view` counts as one write; `uncounted_write_view` does not, for
+  /// a kernel that decides on its device whether to write: `count_write` follows when it did.
   template <class T>
   View<const T> view() const;
   template <class T>
   View<T> write_view();
+  template <class T>
+  View<T> uncounted_write_view();
+  void count_write();
 
  private:
   struct Storage;
@@ -138,7 +142,6 @@ class Tensor {
   std::byte* elements(Dtype dtype) const;
   std::pair<std::shared_ptr<const std::vector<std::byte>>, std::int64_t> host_bytes(Dtype dtype, Site site) const;
   void write_bytes(Dtype dtype, std::span<const std::byte> bytes, Site site);
-  void count_write();
   void open_lease() const;
   void close_lease() const noexcept;
 
@@ -248,8 +251,14 @@ View<const T> Tensor::view() const {
 
 template <class T>
 View<T> Tensor::write_view() {
-  View<const T> now = view<T>();
+  View<T> view = uncounted_write_view<T>();
   count_write();
+  return view;
+}
+
+template <class T>
+View<T> Tensor::uncounted_write_view() {
+  View<const T> now = view<T>();
   View<T> view;
   view.data = const_cast<T*>(now.data);
   view.rank = now.rank;

@@ -4,6 +4,7 @@
 #include "autograd/ops.hpp"
 #include "device/counters.hpp"
 #include "kernels/scale.hpp"
+#include "optim/replicas.hpp"
 #include "optim/sgd.hpp"
 #include "support/contract.hpp"
 #include "support/observed.hpp"
@@ -105,6 +106,15 @@ CONTRACT(ACC_5_after_every_writer_all_readers_agree_and_the_version_rose_by_one)
     parameter.set_gradient(Tensor::full({2, 3}, 1, device));
     sgd.step(1);
   });
+  writer("replica copy", 6, [&] {
+    Parameter source(Tensor::full({2, 3}, 6, device));
+    copy_parameters({{"parameter", source.handle()}}, list);
+  });
+  parameter.set_value(Tensor::full({2, 3}, 4, device));
+  Tensor velocity = sgd.state().tensors[0].tensor;
+  OptimiserState state = sgd.state();
+  sgd.load_state(state);
+  BOOST_TEST(sgd.state().tensors[0].tensor.version() == velocity.version() + 1);
   writer("transfer", 4, [&] { move_parameters_to(list, device == cpu ? simulated : cpu); });
   writer("transfer back", 4, [&] { move_parameters_to(list, device); });
 }

@@ -250,21 +250,93 @@ CONTRACT(OPT_3_an_update_looks_at_every_tensor_before_it_writes_one) {
       BOOST_TEST(tensor.version() == ones().version());
     }
   };
+  kernels::Record all(device, 2);
+  kernels::write_slots(all.all(), {1, 1});
   const kernels::AdamStep adam{0.1, 0.9, 0.999, 1e-8, 0, false, 1};
   const kernels::SgdStep sgd{0.1, 0.9, 0, false};
   for (int place : {0, 1, 2, 3}) {
     auto at = [&](int i) { return i == place ? wrong : ones(); };
     kernels::AdamUpdate second{at(0), {at(1)}, {at(2)}, at(3), adam};
-    check_refused([&] { kernels::adam({{first[0], {first[1]}, {first[2]}, ones(), adam}, second}); }, "ACC-4", "int32");
+    check_refused(
+        [&] {
+          kernels::adam({{first[0], {first[1]}, {first[2]}, ones(), adam}, second}, all.all());
+        },
+        "ACC-4", "int32");
     unchanged();
     if (place == 3) continue;
     check_refused(
         [&] {
-          kernels::sgd({{first[0], first[1], ones(), sgd}, {at(0), at(1), at(2), sgd}});
+          kernels::sgd({{first[0], first[1], ones(), sgd}, {at(0), at(1), at(2), sgd}}, all.all());
         },
         "ACC-4", "int32");
     unchanged();
   }
+}
+
+CONTRACT(OPT_3_a_pending_step_has_the_bits_of_a_step_and_counts_when_it_is_finished) {
+  for (Make make : makers) {
+    Model model(device), other(device);
+    auto optimiser = make(model.list), plain = make(other.list);
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+      model.set_gradients(number);
+      other.train(*plain, number, number + 1);
+      const auto before = versions(*optimiser);
+      const std::uint64_t downloads = device_counters(device).downloads;
+      kernels::Record record(device, 3);
+      Optimiser::PendingStep step(*optimiser, 0.01 + 0.001 * static_cast<double>(number), record.all());
+      BOOST_TEST(device_counters(device).downloads == downloads);
+      BOOST_TEST(optimiser->step_count() == number - 1);
+      BOOST_TEST(versions(*optimiser) == before);
+      if (number < 3) step.finish();  // the last one is left to the end of its scope
+    }
+    BOOST_TEST(optimiser->step_count() == 3u);
+    BOOST_TEST(values_and_state(*optimiser) == values_and_state(*plain));
+    BOOST_TEST(versions(*optimiser) == versions(*plain));
+  }
+}
+
+CONTRACT(OPT_3_a_pending_step_whose_results_are_not_finite_changes_nothing) {
+  for (Make make : makers) {
+    Model model(device);
+    auto optimiser = make(model.list);
+    model.train(*optimiser, 1, 2);
+    model.set_gradients(2);
+    model.made[2].set_gradient(Tensor::full({}, std::numeric_limits<float>::infinity(), device));
+    Facts before = facts_of(*optimiser);
+    kernels::Record record(device, 3);
+    Optimiser::PendingStep step(*optimiser, 0.01, record.all());
+    check_refused([&] { step.finish(); }, "OPT-3", "\"p2\" not finite");
+    BOOST_TEST(before == facts_of(*optimiser));
+    { Optimiser::PendingStep forgotten(*optimiser, 0.01, record.all()); }
+    BOOST_TEST(before == facts_of(*optimiser));
+  }
+}
+
+CONTRACT(LIFE_11_an_optimiser_refuses_a_frozen_parameter_unless_it_is_to_skip_it) {
+  Model model(device);
+  model.made[1].freeze();
+  for (Make make : makers) check_refused([&] { make(model.list); }, "LIFE-11", "\"p1\" frozen");
+  Adam skipping(model.list, {.skip_frozen = true});
+  Facts before = facts_of({model.list[1]});
+  model.set_gradients(1);
+  model.made[1].zero_gradient();
+  skipping.step(0.01);
+  BOOST_TEST(before == facts_of({model.list[1]}));
+  model.made[1].unfreeze();
+  model.set_gradients(2);
+  skipping.step(0.01);
+  BOOST_TEST(before != facts_of({model.list[1]}));
+
+  Sgd trained({model.list[0]}, {});
+  model.set_gradients(3);
+  model.made[0].freeze();
+  before = facts_of(trained);
+  check_refused([&] { trained.step(0.01); }, "LIFE-11", "step of sgd");
+  BOOST_TEST(before == facts_of(trained));
+  Sgd skips({model.list[0]}, {.skip_frozen = true});  // its gradient is from before it was frozen
+  before = facts_of({model.list[0]});
+  skips.step(0.01);
+  BOOST_TEST(before == facts_of({model.list[0]}));
 }
 
 CONTRACT(OPT_3_adam_judges_each_element_by_the_results_that_it_would_write) {
@@ -287,7 +359,9 @@ CONTRACT(OPT_3_adam_judges_each_element_by_the_results_that_it_would_write) {
             updates.push_back({scalar(w), {scalar(m)}, {scalar(v)}, scalar(g), step});
         kernels::Record judged(device, static_cast<std::int64_t>(updates.size()));
         kernels::adam_is_finite(updates, judged.all());
-        kernels::adam(updates);
+        kernels::Record all(device, static_cast<std::int64_t>(updates.size()));
+        kernels::write_slots(all.all(), std::vector<std::uint64_t>(updates.size(), 1));
+        kernels::adam(updates, all.all());
         for (std::size_t i = 0; i < updates.size(); ++i) {
           bool written = true;
           for (const Tensor& result : {updates[i].w, updates[i].m[0], updates[i].v[0]})
