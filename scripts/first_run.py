@@ -44,8 +44,8 @@ def build(stages):
     stages.run("build", ["ninja", "-C", BUILD, "src/app/assay"])
 
 
-def run_command(folder, threads, *more):
-    return [ASSAY, "run", EXPERIMENT, "--device", "cpu", "--threads", str(threads), "--out", folder, *more]
+def run_command(folder, threads, *more, device="cpu"):
+    return [ASSAY, "run", EXPERIMENT, "--device", device, "--threads", str(threads), "--out", folder, *more]
 
 
 def attributes(folder, group):
@@ -149,12 +149,17 @@ def main():
             holds, words = compare(stages, "AVX-512 with AVX2", one, avx2)
             claim("same bits from AVX-512 and from AVX2 kernels", holds, evidence if holds else words)
 
+        simulated = folder / "simulated"
+        stages.run("train, simulated device", run_command(simulated, 1, device="simulated"), note=accuracy(simulated))
+        holds, words = compare(stages, "cpu with simulated", one, simulated)
+        claim("same bits on a device whose memory the host cannot read", holds, evidence if holds else words)
+
         short = ["--set", f"train.steps={REFERENCE_STEPS}"]
         cpu, reference = folder / "cpu-short", folder / "reference-short"
         stages.run(f"train {REFERENCE_STEPS} steps, cpu", run_command(cpu, 1, *short))
         stages.run(
             f"train {REFERENCE_STEPS} steps, reference",
-            [ASSAY, "run", EXPERIMENT, "--device", "reference", "--out", reference, *short],
+            run_command(reference, 1, *short, device="reference"),
         )
         holds, words = compare(stages, "cpu with float64 reference", cpu, reference, REFERENCE_POLICY)
         claim("close to the float64 reference", holds, f"{REFERENCE_STEPS} steps, {words}")
@@ -166,7 +171,7 @@ def main():
             reached >= REQUIRED_ACCURACY,
             f"{reached:.4f} on 10,000 test images",
         )
-        stages.run("report", [ASSAY, "report", one, two, resumed, "--out", folder / "report"])
+        stages.run("report", [ASSAY, "report", one, two, resumed, simulated, "--out", folder / "report"])
         index = folder / "report" / "index.html"
         if not index.exists():
             raise StageFailed("report", f"there is no {index}", stages.folder / "report.log")

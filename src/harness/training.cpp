@@ -5,6 +5,7 @@
 
 #include "autograd/ops.hpp"
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "device/pass.hpp"
 #include "kernels/count_correct.hpp"
 #include "kernels/digest.hpp"
@@ -165,6 +166,7 @@ StepRow Training::advance() {
     kernels::Record record(device_, digests + values + count);
     kernels::item(total.loss, record.slot(0));
     GradientNorm norm(parameters_, record.slots(squares, flags));
+    if (sabotaged("norm_is_read_early")) norm.value();
     if (configuration_.train.clip_norm > 0) norm.clip(configuration_.train.clip_norm);
     Optimiser::PendingStep step(*optimiser_, row.learning_rate, record.slots(flags, digests));
     if (configuration_.run.digests) {
@@ -186,7 +188,7 @@ StepRow Training::advance() {
     }
   } catch (...) {
     optimiser_->zero_gradients();
-    if (optimiser_->step_count() == taken)
+    if (optimiser_->step_count() == taken && !sabotaged("failed_step_keeps_its_draws"))
       set_draws(draws);
     else
       step_ = row.step;

@@ -26,6 +26,7 @@ inline Tensor sum(const Tensor& x, const std::vector<int>& axes) {
     if (!summed[static_cast<std::size_t>(axis)]) kept.push_back(x.shape()[axis]);
   Tensor y = Tensor::uninitialised(Shape(kept), x.device());
   if (y.device() == reference_device) {
+    device_log::launch(y.device(), "sum");
     y.write(reference::sum(oracle_operand(x), summed).values);
     return y;
   }

@@ -166,6 +166,7 @@ void Optimiser::step(double learning_rate) {
 Optimiser::PendingStep::PendingStep(Optimiser& optimiser, double learning_rate, const Tensor& slots)
     : optimiser_(optimiser), step_(optimiser.prepared(learning_rate, slots)) {
   if (!step_.updates.empty()) optimiser_.update(step_);
+  if (sabotaged("pending_step_counts_at_once")) finish();
 }
 
 void Optimiser::PendingStep::finish() {
@@ -176,7 +177,7 @@ void Optimiser::PendingStep::finish() {
 }
 
 Optimiser::PendingStep::~PendingStep() {
-  if (finished_) return;
+  if (finished_ || sabotaged("unfinished_step_is_lost")) return;
   try {
     finish();
   } catch (const Error&) {
