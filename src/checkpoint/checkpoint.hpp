@@ -61,6 +61,17 @@ std::string checkpoint_path(const std::string& folder, std::uint64_t step);
 /// The checkpoints of a folder by step, as their names tell. Empty for a folder that does not exist.
 std::map<std::uint64_t, std::string> checkpoint_files(const std::string& folder);
 
+/// An entry of `optimiser_scalars` or `train`. Errors: FILE-3 when there is none of that name and type.
+///
+///     auto steps = entry_of<std::uint64_t>(checkpoint.optimiser_scalars, "step_count");
+template <class T>
+T entry_of(const std::map<std::string, hdf5::Value>& entries, const std::string& name) {
+  const auto entry = entries.find(name);
+  if (entry == entries.end()) throw Error("FILE-3", "a checkpoint's entries", "\"" + name + "\"", "none");
+  if (const T* value = std::get_if<T>(&entry->second)) return *value;
+  throw Error("FILE-3", "a checkpoint's \"" + name + "\"", "the type that is written", "another type");
+}
+
 struct RefusedFile {
   std::string path, reason;
 };

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "checkpoint/hdf5_check.hpp"
 
 namespace assay::hdf5 {
@@ -111,7 +112,7 @@ Handle simple_space(const std::vector<std::int64_t>& extents, const std::string&
 
 Handle dataset_creation(const std::string& where) {
   Handle list(check(H5Pcreate(H5P_DATASET_CREATE), where, "create dataset"), H5Pclose);
-  check(H5Pset_obj_track_times(list.id(), false), where, "create dataset");
+  check(H5Pset_obj_track_times(list.id(), sabotaged("files_record_times")), where, "create dataset");
   check(H5Pset_attr_creation_order(list.id(), creation_order), where, "create dataset");
   return list;
 }

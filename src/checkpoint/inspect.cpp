@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "checkpoint/hdf5.hpp"
 #include "checkpoint/sealed_file.hpp"
 
@@ -197,7 +198,8 @@ void describe(const std::string& path, std::ostream& out) {
     const std::string text = tree(file.root);
     out << path << ": sealed file, every byte verified, SHA-256 " << file.sha256 << '\n' << text;
   } else {
-    const std::string text = foreign_tree(path);
+    const std::string text =
+        sabotaged("foreign_files_are_read_here") ? tree(hdf5::open_unchecked(path)) : foreign_tree(path);
     out << path << ": HDF5 file of another program, not sealed\n" << text;
   }
 }

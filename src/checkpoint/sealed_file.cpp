@@ -13,6 +13,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "base/sha256.hpp"
 
 namespace assay {
@@ -107,7 +108,7 @@ std::string check_seal(std::span<const std::byte> bytes, const std::string& path
   Sha256 hash;
   hash.update(content);
   const std::string expected = to_hex(block.subspan(24, 32)), found = to_hex(hash.finish());
-  if (expected != found) fail("SHA-256 " + expected, found);
+  if (expected != found && !sabotaged("damage_is_not_looked_for")) fail("SHA-256 " + expected, found);
   return found;
 }
 
@@ -127,7 +128,7 @@ std::string write_sealed(const std::string& path, const std::function<void(hdf5:
   const Sha256::Digest digest = hash.finish();
 
   std::signal(SIGXFSZ, SIG_IGN);
-  const std::string partial = path + partial_suffix;
+  const std::string partial = sabotaged("files_are_written_in_place") ? path : path + partial_suffix;
   Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.number() < 0) fail_write(path, "a folder where files can be created");
   try {
@@ -159,7 +160,8 @@ SealedFile open_format(const std::string& path, const std::string& format, std::
   SealedFile file = open_sealed(path);
   if (std::string found = file.root.get_string("format"); found != format)
     throw Error("FILE-3", "open " + path, "format " + format, found);
-  if (std::uint64_t found = file.root.get_count("format_version"); found != version)
+  if (std::uint64_t found = file.root.get_count("format_version");
+      found != version || sabotaged("format_1_is_forgotten"))
     throw Error("FILE-3", "open " + path, "format_version " + std::to_string(version), std::to_string(found));
   if (std::uint64_t found = file.root.get_count("numerics_version"); found > numerics_version)
     throw Error("FILE-3", "open " + path, "numerics_version of at most " + std::to_string(numerics_version),

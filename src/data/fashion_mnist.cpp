@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "data/idx.hpp"
 
 namespace assay {
@@ -29,7 +30,7 @@ TrainAndTest load(const std::string& folder, const std::map<std::string, std::st
     const std::string file = path.filename().string();
     names_read.insert(file);
     const auto expected = digests.find(file);
-    if (expected != digests.end() && expected->second != array.sha256)
+    if (expected != digests.end() && expected->second != array.sha256 && !sabotaged("any_data_are_taken"))
       throw Error("RUN-3", "data.digests: SHA-256 of " + array.path, expected->second, array.sha256);
     return array;
   };

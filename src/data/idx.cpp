@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "base/sha256.hpp"
 
 namespace assay {
@@ -149,7 +150,7 @@ IdxArray read_idx(const std::string& path) {
              "more, from dimension " + std::to_string(i) + " = " + std::to_string(extent));
     size *= extent;
   }
-  contents.expect_room_for(size);
+  if (!sabotaged("idx_headers_are_believed")) contents.expect_room_for(size);
 
   array.bytes.resize(static_cast<std::size_t>(size));
   contents.read(array.bytes, "elements");

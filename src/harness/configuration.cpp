@@ -19,6 +19,7 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "harness/configuration_keys.hpp"
 
 namespace assay {
@@ -191,7 +192,7 @@ class Reader {
           refuse(name, "a table of keys", found_text(node));
         }
         read(*node.as_table(), name + ".", place);
-      } else {
+      } else if (!sabotaged("unknown_keys_are_passed_over")) {
         places_[name] = place(toml_key.source());
         refuse(name, "a known key (the nearest is " + nearest(name, node.is_table()) + ")", "an unknown key");
       }
@@ -212,7 +213,7 @@ class Reader {
       const std::string candidate = table ? section_of(key.name) : key.name;
       const std::size_t distance =
           std::min(edit_distance(word, candidate), edit_distance(after_last_dot(word), after_last_dot(candidate)) + 1);
-      if (distance < best_distance) {
+      if (distance < best_distance && !(sabotaged("any_key_is_the_nearest") && !best.empty())) {
         best_distance = distance;
         best = candidate;
       }
@@ -290,7 +291,8 @@ Configuration load_configuration(const std::string& path, const std::vector<std:
   if (!std::filesystem::exists(status)) refuse("a readable file", "nothing");
   if (!std::filesystem::is_regular_file(status)) refuse("a readable file", "something that is no regular file");
   const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (size > largest) refuse("at most " + std::to_string(largest) + " bytes", std::to_string(size) + " bytes");
+  if (size > largest && !sabotaged("experiments_of_any_size"))
+    refuse("at most " + std::to_string(largest) + " bytes", std::to_string(size) + " bytes");
   std::ifstream file(path, std::ios::binary);
   if (!file) refuse("a readable file", std::strerror(errno));
   std::ostringstream text;
@@ -302,6 +304,7 @@ Configuration load_configuration(const std::string& path, const std::vector<std:
 std::string resolved_json(const Configuration& configuration) {
   Configuration copy = configuration;
   nlohmann::json resolved;
+  if (sabotaged("defaults_are_recorded")) copy = {};
   for (const Key& key : configuration_keys(copy))
     std::visit([&](const auto* value) { resolved[key.name] = *value; }, key.field);
   return resolved.dump(2);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "checkpoint/run_file.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "harness/progress.hpp"
@@ -29,7 +30,7 @@ class InterruptScope {
   InterruptScope() {
     interrupted = 0;
     struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_handler = [](int) { interrupted = !sabotaged("interrupts_are_forgotten"); };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, &before_int_);
     sigaction(SIGTERM, &action, &before_term_);
@@ -102,6 +103,7 @@ class Run {
     if (resume && holds_run(folder_)) {
       RunWriter writer = RunWriter::reopen(folder_);
       require_same_experiment(folder_, writer.description().configuration.resolved, resolved_json(configuration_));
+      require_same_data(folder_, writer.description().provenance, data_);
       LatestCheckpoint latest = latest_checkpoint(checkpoints());
       for (const RefusedFile& refused : latest.refused)
         std::fprintf(stderr, "assay: skipping a checkpoint: %s\n", refused.reason.c_str());
@@ -118,7 +120,9 @@ class Run {
   }
 
   ConfigurationText configuration_text() const {
-    return {configuration_.text, configuration_.overrides, resolved_json(configuration_)};
+    return {configuration_.text,
+            sabotaged("overrides_are_lost") ? std::vector<std::string>{} : configuration_.overrides,
+            resolved_json(configuration_)};
   }
 
   bool is_exact() const { return configuration_.run.numerics == "exact"; }
@@ -190,17 +194,17 @@ class Run {
 
   void restore(const std::string& path, const Checkpoint& state) {
     try {
+      best_step_ = entry_of<std::uint64_t>(state.train, "best_step");
+      best_accuracy_ = entry_of<double>(state.train, "best_accuracy");
       training_.restore(state);
     } catch (const Error& error) {
       throw Error(error.id(), path + ": " + error.operation(), error.expected(), error.found());
     }
     saved_step_ = training_.step();
-    best_step_ = std::get<std::uint64_t>(state.train.at("best_step"));
-    best_accuracy_ = std::get<double>(state.train.at("best_accuracy"));
   }
 
   RunOutcome stop(RunWriter& writer, Progress& progress) {
-    if (training_.step() > saved_step_) save(writer);
+    if (training_.step() > saved_step_ && !sabotaged("interrupts_save_nothing")) save(writer);
     writer.interrupt();
     progress.say("stopped after step " + std::to_string(training_.step()) + "; go on with: assay run " + folder_ +
                  " --resume");
@@ -235,8 +239,10 @@ RunOutcome run_experiment(const RunRequest& request) {
                                                        : next_folder();
 
   Configuration configuration;
+  RunDescription before;
   if (from_folder) {
-    ConfigurationText text = read_run(request.source).description.configuration;
+    before = read_run(request.source).description;
+    const ConfigurationText& text = before.configuration;
     std::vector<std::string> overrides = text.overrides;
     overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
     configuration = parse_configuration(text.toml, request.source + "/run.h5", overrides);
@@ -246,6 +252,7 @@ RunOutcome run_experiment(const RunRequest& request) {
   if (configuration.run.threads > 0) set_threads(static_cast<int>(configuration.run.threads));
 
   Datasets data = load_datasets(configuration.data);
+  require_same_data(request.source, before.provenance, data);
   RunOutcome outcome = Run(configuration, data, folder).execute(request.resume, request.command_line);
   outcome.numerics = configuration.run.numerics;
   if (from_folder && folder != request.source) outcome.repeats = request.source;

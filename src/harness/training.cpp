@@ -55,12 +55,17 @@ Tensor tensor_of(const Array& array, Device device) {
 /// The scalar of a checkpoint that holds β1ᵗ, or β2ᵗ.
 std::string beta_power_name(std::size_t index) { return "beta" + std::to_string(index + 1) + "_power"; }
 
-/// A stored value that has the type and shape of the tensor that it is to fill. Errors: FILE-3.
+/// Errors: FILE-3 unless a checkpoint has what the training has.
+void require_same(const std::string& what, const std::string& expected, const std::string& found) {
+  if (expected != found && !sabotaged("checkpoints_of_others_are_taken")) throw Error("FILE-3", what, expected, found);
+}
+
+/// A stored value that has the type and shape of the tensor that it is to replace. Errors: FILE-3.
 Tensor fitting(const std::string& name, const Array& array, const Tensor& like) {
   std::string expected = std::string(name_of(like.dtype())) + " " + to_string(like.shape());
   std::string found = std::string(element_name(array.type)) + " " + shape_text(array.shape);
-  if (expected != found) throw Error("FILE-3", name, expected, found);
-  return tensor_of(array, like.device());
+  require_same(name, expected, found);
+  return tensor_of(array, like.device()).keep();
 }
 
 }  // namespace
@@ -240,54 +245,58 @@ Checkpoint Training::checkpoint() const {
     state.random_streams.push_back(stream->name());
     state.random_draws.push_back(stream->draws());
   }
-  state.train["seed"] = static_cast<std::uint64_t>(configuration_.experiment.seed);
-  Sampler::Place place = sampler_.place(static_cast<std::int64_t>(step_) + 1);
-  state.train["epoch"] = static_cast<std::uint64_t>(place.epoch);
-  state.train["position"] = static_cast<std::uint64_t>(place.position);
+  for (const auto& [name, value] : place_after(step_)) state.train[name] = value;
   return state;
 }
 
+/// What tells which samples come next.
+std::map<std::string, std::uint64_t> Training::place_after(std::uint64_t step) const {
+  Sampler::Place place = sampler_.place(static_cast<std::int64_t>(step) + 1);
+  return {{"seed", static_cast<std::uint64_t>(configuration_.experiment.seed)},
+          {"epoch", static_cast<std::uint64_t>(place.epoch)},
+          {"position", static_cast<std::uint64_t>(place.position)}};
+}
+
 void Training::restore(const Checkpoint& state) {
-  if (state.parameters.size() != parameters_.size())
-    throw Error("FILE-3", "number of parameters", std::to_string(parameters_.size()),
-                std::to_string(state.parameters.size()));
+  require_same("number of parameters", std::to_string(parameters_.size()), std::to_string(state.parameters.size()));
   std::vector<Tensor> values;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (state.parameters[i].name != parameters_[i].name)
-      throw Error("FILE-3", "parameter " + std::to_string(i), "\"" + parameters_[i].name + "\"",
-                  "\"" + state.parameters[i].name + "\"");
+    require_same("parameter " + std::to_string(i), "\"" + parameters_[i].name + "\"",
+                 "\"" + state.parameters[i].name + "\"");
     values.push_back(fitting(parameters_[i].name, state.parameters[i].value, parameters_[i].parameter->value()));
+    if (sabotaged("restore_writes_as_it_looks")) parameters_[i].parameter->replace_value(values[i]);
   }
   const auto& streams = random_.streams();
-  if (state.random_streams.size() != streams.size())
-    throw Error("FILE-3", "number of random streams", std::to_string(streams.size()),
-                std::to_string(state.random_streams.size()));
+  require_same("number of random streams", std::to_string(streams.size()), std::to_string(state.random_streams.size()));
+  require_same("number of random draws", std::to_string(streams.size()), std::to_string(state.random_draws.size()));
   for (std::size_t i = 0; i < streams.size(); ++i)
-    if (state.random_streams[i] != streams[i]->name())
-      throw Error("FILE-3", "random stream " + std::to_string(i), "\"" + streams[i]->name() + "\"",
-                  "\"" + state.random_streams[i] + "\"");
+    require_same("random stream " + std::to_string(i), "\"" + streams[i]->name() + "\"",
+                 "\"" + state.random_streams[i] + "\"");
   if (state.step > total_steps())
     throw Error("FILE-3", "step", "at most " + std::to_string(total_steps()), std::to_string(state.step));
+  for (const auto& [name, value] : place_after(state.step))
+    require_same(name + " of step " + std::to_string(state.step), std::to_string(value),
+                 std::to_string(entry_of<std::uint64_t>(state.train, name)));
 
   OptimiserState optimiser = optimiser_->state();
-  auto steps = state.optimiser_scalars.find("step_count");
-  if (state.optimiser_arrays.size() != optimiser.tensors.size() || steps == state.optimiser_scalars.end())
-    throw Error("FILE-3", "optimiser", std::to_string(optimiser.tensors.size()) + " tensors and a step_count",
-                std::to_string(state.optimiser_arrays.size()) + " tensors");
+  require_same("number of optimiser tensors", std::to_string(optimiser.tensors.size()),
+               std::to_string(state.optimiser_arrays.size()));
   optimiser.kind = state.optimiser_kind;
-  optimiser.step_count = std::get<std::uint64_t>(steps->second);
+  optimiser.step_count = entry_of<std::uint64_t>(state.optimiser_scalars, "step_count");
   optimiser.beta_powers.clear();  // older files have none
   for (std::size_t i = 0; state.optimiser_scalars.count(beta_power_name(i)) > 0; ++i)
-    optimiser.beta_powers.push_back(std::get<double>(state.optimiser_scalars.at(beta_power_name(i))));
+    optimiser.beta_powers.push_back(entry_of<double>(state.optimiser_scalars, beta_power_name(i)));
   for (std::size_t i = 0; i < optimiser.tensors.size(); ++i) {
     NamedTensor& entry = optimiser.tensors[i];
     entry = {state.optimiser_arrays[i].name,
              fitting(state.optimiser_arrays[i].name, state.optimiser_arrays[i].array, entry.tensor)};
   }
 
-  optimiser_->load_state(optimiser);
-  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].parameter->set_value(values[i]);
-  for (std::size_t i = 0; i < streams.size(); ++i) streams[i]->set_draws(state.random_draws[i]);
+  // The last that can fail, and it changes nothing then.
+  if (!sabotaged("resume_forgets_the_moments")) optimiser_->load_state(optimiser);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].parameter->replace_value(values[i]);
+  for (std::size_t i = 0; i < streams.size() && !sabotaged("resume_forgets_the_draws"); ++i)
+    streams[i]->set_draws(state.random_draws[i]);
   step_ = state.step;
 }
 

@@ -52,7 +52,7 @@ class Training {
 
   /// Everything that the next step reads.
   Checkpoint checkpoint() const;
-  /// Errors: FILE-3 naming the parameter, stream or value that does not fit; nothing has changed then.
+  /// Errors: FILE-3 naming the parameter, stream or value that does not fit, OPT-7, RES-6; nothing has changed then.
   void restore(const Checkpoint& checkpoint);
   /// SHA-256 of the set of all parameters (N9).
   std::string parameters_digest() const;
@@ -62,6 +62,7 @@ class Training {
   Tensor inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const;
   ShardResult gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepRow& row);
   void set_draws(const std::vector<std::uint64_t>& draws);
+  std::map<std::string, std::uint64_t> place_after(std::uint64_t step) const;
 
   Configuration configuration_;
   const Datasets& data_;

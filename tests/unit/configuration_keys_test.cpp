@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(RUN_1_an_override_that_is_no_key_and_value_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(RUN_1_a_file_that_cannot_be_read_is_refused_by_name) {
-  TemporaryFolder folder;
+  Folder folder;
   const auto load = [](const std::string& path) { return refusal([&] { load_configuration(path); }); };
   BOOST_TEST(load("/nowhere.toml") == "RUN-1: experiment file /nowhere.toml: expected a readable file, found nothing");
   BOOST_TEST(load(folder.path()) == "RUN-1: experiment file " + folder.path() +

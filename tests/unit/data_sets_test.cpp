@@ -18,7 +18,7 @@ std::string big_endian_float(float x) { return big_endian(std::bit_cast<std::uin
 
 /// A folder with three training and two test samples of 2 × 2 pixels.
 struct SmallFolder {
-  TemporaryFolder folder;
+  Folder folder;
   const std::string pixels = std::string("\x00\x01\x33\xFF", 4) + std::string(8, '\x10');
   SmallFolder() {
     write_file(folder / "train-images-idx3-ubyte", idx_bytes(0x08, {3, 2, 2}, pixels));

@@ -16,32 +16,11 @@
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/run_file.hpp"
 #include "numerics/digest.hpp"
+#include "support/folder.hpp"
 
 namespace assay::files_test {
 
-/// A folder that lives as long as the object; in memory where there is such a place, because files are synced often.
-class Folder {
- public:
-  Folder() {
-    std::string name = "/dev/shm/assay-files-XXXXXX";
-    if (!::mkdtemp(name.data())) {
-      name = (std::filesystem::temp_directory_path() / "assay-files-XXXXXX").string();
-      BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
-    }
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using test::Folder;
 
 inline std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
