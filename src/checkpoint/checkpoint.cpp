@@ -211,7 +211,7 @@ void retain(const std::string& folder, std::uint64_t last_n, std::optional<std::
   std::uint64_t left = files.size();
   for (const auto& [step, path] : files) {
     std::error_code error;
-    if (left-- <= last_n || step == best_step) continue;
+    if (left-- <= last_n || (step == best_step && !sabotaged("the_best_is_removed"))) continue;
     fs::remove(path, error);
     if (error) throw Error("FILE-2", "remove " + path, "a file that can be removed", error.message());
   }

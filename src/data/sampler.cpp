@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "numerics/philox.hpp"
 
 namespace assay {
@@ -21,7 +22,7 @@ std::span<const std::int64_t> Sampler::batch(std::int64_t step) {
   const auto [epoch, position] = place(step);
   if (epoch != epoch_) {
     order_.resize(static_cast<std::size_t>(samples_));
-    std::iota(order_.begin(), order_.end(), 0);
+    if (epoch_ < 0 || !sabotaged("an_epoch_shuffles_the_one_before")) std::iota(order_.begin(), order_.end(), 0);
     numerics::shuffle(order_.data(), order_.size(), key_, static_cast<std::uint64_t>(epoch));
     epoch_ = epoch;
   }

@@ -255,7 +255,8 @@ RunOutcome run_experiment(const RunRequest& request) {
   require_same_data(request.source, before.provenance, data);
   RunOutcome outcome = Run(configuration, data, folder).execute(request.resume, request.command_line);
   outcome.numerics = configuration.run.numerics;
-  if (from_folder && folder != request.source) outcome.repeats = request.source;
+  if (from_folder && folder != request.source && !sabotaged("repeats_are_not_compared"))
+    outcome.repeats = request.source;
   return outcome;
 }
 

@@ -95,9 +95,6 @@ BOOST_AUTO_TEST_CASE(FILE_3_a_load_refuses_what_is_missing_extra_misshapen_or_of
   BOOST_TEST(load_checkpoint(path).parameters.size() == 1u);
   refused({path, "format_version 1", "found 2"}, [](Forged& f) { f.format_version = 2; });
   refused({path, "numerics_version of at most 0", "found 9"}, [](Forged& f) { f.numerics = 9; });
-  refused({"\"x\" as parameter 1", "found nothing"}, [](Forged& f) { f.names = {"w", "x"}; });
-  refused({"nothing as parameter 0", "\"w\""}, [](Forged& f) { f.names = {}; });
-  refused({"\"v\" as parameter 0", "\"w\""}, [](Forged& f) { f.names = {"v"}; });
   refused({"/random/draws", "found 2"}, [](Forged& f) { f.draws = Array::of(std::vector<std::uint64_t>{1, 2}); });
   refused({"uint64", "float32"}, [](Forged& f) { f.draws = Array::of(std::vector<float>{1}); });
   refused({"/parameters/w", "digest"}, [](Forged& f) {
@@ -112,6 +109,27 @@ BOOST_AUTO_TEST_CASE(FILE_3_a_load_refuses_what_is_missing_extra_misshapen_or_of
   });
   write_sealed(path, [](hdf5::Group& root) { root.set("format", "assay-run"); });
   refusal("FILE-3", {"assay-checkpoint", "assay-run"}, [&] { load_checkpoint(path); });
+}
+
+BOOST_AUTO_TEST_CASE(FILE_8_a_list_of_names_that_is_not_that_of_the_datasets_in_their_order_is_refused) {
+  Folder folder;
+  auto refused = [&](std::vector<std::string> names, const std::string& expected, const std::string& found) {
+    Forged forged;
+    forged.names = std::move(names);
+    forged.parameters = [](hdf5::Group& group) {
+      for (const char* name : {"w", "a"}) {
+        const std::vector<float> values{1, 2};
+        Forged::set_attributes(group.write(name, Array::of(values)), numerics::digest(values.data(), 2));
+      }
+    };
+    forged.write(folder / "a.h5");
+    refusal("FILE-3", {expected + ", as /names/parameters", "found " + found},
+            [&] { load_checkpoint(folder / "a.h5"); });
+  };
+  refused({"a", "w"}, "\"a\" as parameter 0", "\"w\"");
+  refused({"w", "v"}, "\"v\" as parameter 1", "\"a\"");
+  refused({"w"}, "nothing as parameter 1", "\"a\"");
+  refused({"w", "a", "x"}, "\"x\" as parameter 2", "nothing");
 }
 
 BOOST_AUTO_TEST_CASE(FILE_6_a_shape_that_the_file_does_not_store_allocates_nothing) {
