@@ -169,6 +169,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"tensors_are_not_counted", "REG-13", "a parameter whose value somebody holds can be deactivated"},
     {"lists_count_from_1", "REG-14", "the first child of a list is called 1"},
     {"lists_take_null", "REG-14", "a list does not look for nulls"},
+    {"aliases_are_not_filed", "REG-15", "a file does not record the second names of tied parameters"},
     {"ties_are_listed", "REG-15", "a tied parameter is listed where it is used too"},
     {"ties_need_no_owner", "REG-15", "a tie without an owner in the tree is recorded"},
     {"children_are_never_owned", "REG-18", "registering a shared child does not share it"},

@@ -1,6 +1,7 @@
 // Writing, checking and choosing checkpoints.
 #include "checkpoint/checkpoint.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -63,6 +64,12 @@ void check(const std::string& path, const Checkpoint& checkpoint) {
     if (std::uint64_t digest = digest_of(parameter.value); digest != parameter.digest)
       refuse(where, "the digest " + hexadecimal(parameter.digest), hexadecimal(digest));
   }
+  for (const auto& [alias, owner] : checkpoint.aliases) {
+    check_name(alias, parameters, path + ": /names/aliases");
+    if (std::none_of(checkpoint.parameters.begin(), checkpoint.parameters.end(),
+                     [&owner = owner](const StoredParameter& entry) { return entry.name == owner; }))
+      refuse(path + ": /names/owners", "names of parameters", "\"" + owner + "\"");
+  }
   for (const NamedArray& array : checkpoint.optimiser_arrays) {
     check_name(array.name, arrays, path + ": /optimiser");
     check_finite(array.array, path + ": /optimiser/" + array.name);
@@ -117,7 +124,14 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
       dataset.set("version", parameter.version);
       dataset.set("digest", parameter.digest);
     }
-    root.create_group("names").write_strings("parameters", names);
+    hdf5::Group lists = root.create_group("names");
+    lists.write_strings("parameters", names);
+    if (!checkpoint.aliases.empty() && !sabotaged("aliases_are_not_filed")) {
+      std::vector<std::string> aliases, owners;
+      for (const auto& [alias, owner] : checkpoint.aliases) aliases.push_back(alias), owners.push_back(owner);
+      lists.write_strings("aliases", aliases);
+      lists.write_strings("owners", owners);
+    }
 
     hdf5::Group optimiser = root.create_group("optimiser");
     optimiser.set("kind", checkpoint.optimiser_kind);
@@ -142,12 +156,23 @@ Checkpoint load_checkpoint(const std::string& path) {
   checkpoint.configuration = read_configuration(root);
 
   const hdf5::Group parameters = root.group("parameters");
-  const std::vector<std::string> names = root.group("names").read_strings("parameters");
+  const hdf5::Group lists = root.group("names");
+  const std::vector<std::string> names = lists.read_strings("parameters");
   check_order(parameters, names);
   for (const std::string& name : names) {
     const hdf5::Object dataset = parameters.dataset(name);
     checkpoint.parameters.push_back({name, parameters.read(name), dataset.get_string("axes"),
                                      dataset.get_count("version"), dataset.get_count("digest")});
+  }
+
+  if (dataset_names(lists).size() > 1) {
+    const std::vector<std::string> aliases = lists.read_strings("aliases"), owners = lists.read_strings("owners");
+    if (aliases.size() != owners.size())
+      refuse(lists.where() + "/owners", std::to_string(aliases.size()) + " entries, as /names/aliases",
+             std::to_string(owners.size()));
+    for (std::size_t i = 0; i < aliases.size(); ++i)
+      if (!checkpoint.aliases.emplace(aliases[i], owners[i]).second)
+        refuse(lists.where() + "/aliases", "each name once", "\"" + aliases[i] + "\" twice");
   }
 
   const hdf5::Group optimiser = root.group("optimiser");

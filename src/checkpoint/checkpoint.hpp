@@ -31,6 +31,7 @@ struct Checkpoint {
   std::uint64_t numerics_version = assay::numerics_version;
   ConfigurationText configuration;
   std::vector<StoredParameter> parameters;
+  std::map<std::string, std::string> aliases;  ///< of tied parameters (REG-15): second name → name in `parameters`
 
   std::string optimiser_kind;
   std::vector<NamedArray> optimiser_arrays;  ///< for example "first_moment.fc1.weight"

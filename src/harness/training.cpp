@@ -60,6 +60,12 @@ void require_same(const std::string& what, const std::string& expected, const st
   if (expected != found && !sabotaged("checkpoints_of_others_are_taken")) throw Error("FILE-3", what, expected, found);
 }
 
+std::string text_of(const std::map<std::string, std::string>& aliases) {
+  std::string text;
+  for (const auto& [alias, owner] : aliases) text += (text.empty() ? "" : ", ") + alias + " is " + owner;
+  return text.empty() ? "none" : text;
+}
+
 /// A stored value that has the type and shape of the tensor that it is to replace. Errors: FILE-3.
 Tensor fitting(const std::string& name, const Array& array, const Tensor& like) {
   std::string expected = std::string(name_of(like.dtype())) + " " + to_string(like.shape());
@@ -234,6 +240,7 @@ Checkpoint Training::checkpoint() const {
     const Tensor& value = entry.parameter->value();
     state.parameters.push_back({entry.name, array_of(value), "", value.version(), kernels::digest(value)});
   }
+  state.aliases = aliases();
   OptimiserState optimiser = optimiser_->state();
   state.optimiser_kind = optimiser.kind;
   state.optimiser_scalars["step_count"] = optimiser.step_count;
@@ -247,6 +254,12 @@ Checkpoint Training::checkpoint() const {
   }
   for (const auto& [name, value] : place_after(step_)) state.train[name] = value;
   return state;
+}
+
+std::map<std::string, std::string> Training::aliases() const {
+  std::map<std::string, std::string> names;
+  for (const ParameterAlias& entry : model_.aliases()) names[entry.alias] = entry.owner;
+  return names;
 }
 
 /// What tells which samples come next.
@@ -266,6 +279,7 @@ void Training::restore(const Checkpoint& state) {
     values.push_back(fitting(parameters_[i].name, state.parameters[i].value, parameters_[i].parameter->value()));
     if (sabotaged("restore_writes_as_it_looks")) parameters_[i].parameter->replace_value(values[i]);
   }
+  require_same("tied parameters", text_of(aliases()), text_of(state.aliases));
   const auto& streams = random_.streams();
   require_same("number of random streams", std::to_string(streams.size()), std::to_string(state.random_streams.size()));
   require_same("number of random draws", std::to_string(streams.size()), std::to_string(state.random_draws.size()));

@@ -62,6 +62,7 @@ class Training {
   Tensor inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const;
   ShardResult gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepRow& row);
   void set_draws(const std::vector<std::uint64_t>& draws);
+  std::map<std::string, std::string> aliases() const;
   std::map<std::string, std::uint64_t> place_after(std::uint64_t step) const;
 
   Configuration configuration_;

@@ -4,6 +4,7 @@
 
 #include "checkpoint/sealed_file.hpp"
 #include "files_support.hpp"
+#include "harness/training.hpp"
 
 BOOST_AUTO_TEST_SUITE(files_checkpoint)
 
@@ -56,6 +57,31 @@ BOOST_AUTO_TEST_CASE(FILE_8_a_checkpoint_comes_back_with_every_value_and_the_ord
   checkpoint.optimiser_arrays.push_back({"index", Array::of(std::vector<std::int32_t>{-1, 2})});
   save_checkpoint(folder / "a.h5", checkpoint);
   BOOST_TEST((load_checkpoint(folder / "a.h5") == checkpoint));
+}
+
+BOOST_AUTO_TEST_CASE(REG_15_a_checkpoint_records_the_second_names_of_tied_parameters) {
+  Folder folder;
+  Checkpoint checkpoint = small_checkpoint(5);
+  checkpoint.aliases = {{"head.weight", "fc1.weight"}, {"other.weight", "fc1.weight"}};
+  save_checkpoint(folder / "a.h5", checkpoint);
+  BOOST_TEST((load_checkpoint(folder / "a.h5") == checkpoint));
+  checkpoint.aliases = {{"head.weight", "nobody.weight"}};
+  refusal("FILE-3", {"/names/owners", "nobody.weight"}, [&] { save_checkpoint(folder / "b.h5", checkpoint); });
+  checkpoint.aliases = {{"fc1.weight", "fc2.weight"}};
+  refusal("FILE-3", {"/names/aliases", "\"fc1.weight\" twice"}, [&] { save_checkpoint(folder / "b.h5", checkpoint); });
+}
+
+BOOST_AUTO_TEST_CASE(FILE_3_a_checkpoint_with_other_ties_is_not_restored) {
+  const Configuration configuration = parse_configuration(
+      "data = { kind = \"synthetic\", validation = 2, synthetic = { samples = 8, features = 3, classes = 2 } }\n"
+      "model = { layers = [3, 2] }\n",
+      "test");
+  const Datasets data = load_datasets(configuration.data);
+  Training training(configuration, data);
+  Checkpoint state = training.checkpoint();
+  state.aliases = {{"head.weight", "fc1.weight"}};
+  refusal("FILE-3", {"tied parameters", "expected none, found head.weight is fc1.weight"},
+          [&] { training.restore(state); });
 }
 
 BOOST_AUTO_TEST_CASE(FILE_3_an_invalid_checkpoint_is_refused_before_anything_is_written) {
