@@ -91,10 +91,13 @@ std::string digest_of(const RunData& run) {
 
 #ifdef ASSAY_SOURCE_ROOT
 
-/// How a folder of tests/data is made, once for each format version: see its README.
-BOOST_AUTO_TEST_CASE(writes_the_files_of_this_version, *boost::unit_test::disabled()) {
+/// Given a folder on the command line, this is how one of tests/data is made, once for each format version: see its
+/// README.
+BOOST_AUTO_TEST_CASE(a_run_as_tests_data_keeps_it_is_written_and_read) {
   const auto& program = boost::unit_test::framework::master_test_suite();
-  const std::string folder = program.argv[program.argc - 1], checkpoints = folder + "/checkpoints";
+  const Folder temporary;
+  const std::string folder = program.argc == 2 ? program.argv[1] : temporary / "run",
+                    checkpoints = folder + "/checkpoints";
   const Configuration configuration = parse_configuration(R"([experiment]
 name = "kept"
 [data]
@@ -131,7 +134,10 @@ batch = 4
   const Evaluation end = training.evaluate(data.test);
   run.finish({training.step(), end.loss, end.accuracy, training.parameters_digest(), 0.25});
   for (std::uint64_t step : {2, 4}) BOOST_TEST_MESSAGE(digest_of(load_checkpoint(checkpoint_path(checkpoints, step))));
-  BOOST_TEST_MESSAGE(digest_of(read_run(folder)));
+  const RunData written = read_run(folder);
+  BOOST_TEST_MESSAGE(digest_of(written));
+  BOOST_TEST(written.status == "complete");
+  BOOST_TEST(written.last_step == 4u);
 }
 
 BOOST_AUTO_TEST_CASE(FILE_4_a_run_of_format_1_loads_to_what_was_written_and_its_checkpoints_are_restored) {

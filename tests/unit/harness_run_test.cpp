@@ -1,7 +1,8 @@
 // Whole runs as `assay run` makes them: what their folder records, repeating one, interrupting one.
-#include <spawn.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -132,55 +133,36 @@ BOOST_AUTO_TEST_CASE(RUN_3_a_run_is_not_repeated_or_resumed_with_other_data) {
   check_refused([&] { run_experiment({.source = a, .out = b}); }, "RUN-3", "found no such file");
 }
 
-/// What the case below starts, as a program of its own: a run that ends when it is told to.
-BOOST_AUTO_TEST_CASE(a_run_to_be_interrupted, *boost::unit_test::disabled()) {
-  const auto& program = boost::unit_test::framework::master_test_suite();
-  const std::string place = program.argv[program.argc - 1];
-  BOOST_TEST(run_experiment({.source = place + "/small.toml", .out = place + "/a"}).status == "interrupted");
-}
-
 BOOST_AUTO_TEST_CASE(RUN_5_an_interrupt_ends_the_run_after_its_step_with_a_checkpoint_that_goes_on) {
-  files_test::put_bytes(toml, experiment + "[schedule]\nkind = 'one_cycle'\n");
-  std::string text = files_test::bytes_of(toml);
-  text.replace(text.find("epochs = 2"), 10, "steps = 1000000");
-  text.replace(text.find("every = 2"), 9, "every = 0");
-  text.replace(text.find("validation = 4"), 14, "validation = 0");
-  files_test::put_bytes(toml, text);
+  const std::vector<std::string> long_run{"train.steps=1000000", "data.validation=0", "checkpoint.every=20"};
+  const std::string checkpoints = a + "/checkpoints";
+  std::atomic<bool> ended = false;
+  std::thread user([&] {
+    auto waits = [&](const auto& until) {
+      for (int i = 0; i < 20000 && !ended && !until(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    waits([&] { return !checkpoint_files(checkpoints).empty(); });
+    ::kill(::getpid(), SIGINT);
+    waits([] { return false; });
+    if (!ended) ::kill(::getpid(), SIGINT);  // nothing catches a second one
+  });
+  const RunOutcome outcome = run_experiment({.source = toml, .overrides = long_run, .out = a});
+  ended = true;
+  user.join();
 
-  std::vector<std::string> words{"/proc/self/exe", "--run_test=harness_run/a_run_to_be_interrupted", "--",
-                                 folder.path()};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  BOOST_REQUIRE(posix_spawn(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) == 0);
-  int status = 0;
-  bool ended = false, asked = false;
-  for (int waited = 0; waited < 10000 && !ended; ++waited) {
-    if (!asked && std::filesystem::exists(a + "/run.h5")) asked = ::kill(child, SIGINT) == 0;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ended = ::waitpid(child, &status, WNOHANG) == child;
-  }
-  if (!ended) {
-    ::kill(child, SIGKILL);
-    ::waitpid(child, &status, 0);
-  }
-  BOOST_TEST(asked);
-  BOOST_REQUIRE(WIFEXITED(status));
-  BOOST_TEST(WEXITSTATUS(status) == 0);
-
+  BOOST_TEST(outcome.status == "interrupted");
   const RunData run = read_run(a);
   BOOST_TEST(run.status == "interrupted");
-  BOOST_TEST(run.last_step < 1000000u);
-  BOOST_TEST(run.table.steps() == run.last_step);
-  const LatestCheckpoint latest = latest_checkpoint(a + "/checkpoints");
-  BOOST_REQUIRE(latest.checkpoint.has_value() == (run.last_step > 0));
-  const Configuration configuration = load_configuration(toml);
+  BOOST_TEST(run.last_step == outcome.steps);
+  BOOST_TEST(run.table.steps() == outcome.steps);
+  const LatestCheckpoint latest = latest_checkpoint(checkpoints);
+  BOOST_REQUIRE(latest.checkpoint.has_value());
+  BOOST_TEST(latest.checkpoint->step == outcome.steps);
+  const Configuration configuration = load_configuration(toml, long_run);
   const Datasets data = load_datasets(configuration.data);
   Training whole(configuration, data), resumed(configuration, data);
-  for (std::uint64_t step = 0; step < run.last_step; ++step) whole.advance();
-  if (latest.checkpoint) resumed.restore(*latest.checkpoint);
-  BOOST_TEST(resumed.step() == run.last_step);
+  for (std::uint64_t step = 0; step < outcome.steps; ++step) whole.advance();
+  resumed.restore(*latest.checkpoint);
   test::check_same_step(whole.advance(), resumed.advance(), "after the interrupt");
 }
 
