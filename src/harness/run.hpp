@@ -34,8 +34,8 @@ struct RunOutcome {
 /// checkpoint it starts over. A resumed run has the bits of one that was never interrupted, on any number of threads.
 ///
 /// Errors: RUN-1 for the configuration, RUN-3 for the data, also when they are not those of the run that is repeated or
-/// resumed, FILE-7 when `out` holds a run and `resume` is not set,
-/// FILE-2, FILE-3 and FILE-6 for files, CMP-4 when a resume's configuration is not that of the run's checkpoint.
+/// resumed, FILE-7 when `out` holds a run and `resume` is not set, FILE-2, FILE-3 and FILE-6 for files, CMP-4 when a
+/// resume's configuration is not that of the run's checkpoint.
 ///
 ///     RunOutcome outcome = run_experiment({.source = "experiments/fashion_mnist/smoke.toml", .out = "runs/first"});
 RunOutcome run_experiment(const RunRequest& request);
