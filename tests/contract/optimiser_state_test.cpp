@@ -161,7 +161,7 @@ CONTRACT(XFER_9_an_optimiser_whose_parameters_moved_refuses_to_step_naming_both_
 
 CONTRACT(XFER_9_an_optimiser_that_moved_with_its_parameters_goes_on_with_the_same_bits) {
   for (std::int64_t page : {0, 67})
-    for (Device other : contract_devices()) {
+    for (Device other : conformance::devices()) {
       Model stayed(device), moved(device);
       Adam one(stayed.list, {.page = page}), two(moved.list, {.page = page});
       auto move_to = [&](Device target) {

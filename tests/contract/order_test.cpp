@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(ORD_8_the_two_first_examples_of_the_manual_run_and_list_the
   Classifier model(random);
   BOOST_TEST(names_of(model) == (Names{"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"}),
              boost::test_tools::per_element());
-  for (Device device : contract_devices()) {
+  for (Device device : conformance::devices()) {
     pair.to(device);
     model.to(device);
     Tensor x = drawn({5, 4}, 1, -1, 1, device);

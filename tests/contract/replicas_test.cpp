@@ -31,7 +31,7 @@ struct Named {
 }  // namespace
 
 CONTRACT(REPL_1_values_are_copied_by_name_bit_for_bit) {
-  for (Device source : contract_devices()) {
+  for (Device source : conformance::devices()) {
     Named from, to;
     from.add("a", {3}, 1, source);
     from.add("b", {2, 3}, 2, source);

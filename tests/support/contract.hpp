@@ -3,22 +3,15 @@
 
 #include <boost/test/unit_test.hpp>
 #include <string>
-#include <vector>
 
-#include "device/device.hpp"
+#include "conformance/verdict.hpp"
 
 namespace assay::test {
-
-/// The devices that all contracts are checked on; a new device is added here and runs the whole suite unchanged.
-inline const std::vector<Device>& contract_devices() {
-  static const std::vector<Device> all{cpu, simulated};
-  return all;
-}
 
 /// Registers `body` as the case `name` in the suite of each device: "cpu/XFER_2_a_failed_allocation_…".
 inline bool add_contract(const char* name, void (*body)(Device), const char* file, std::size_t line) {
   namespace unit_test = boost::unit_test;
-  for (Device device : contract_devices()) {
+  for (Device device : conformance::devices()) {
     std::string suite_name = to_string(device);
     unit_test::test_suite& master = unit_test::framework::master_test_suite();
     unit_test::test_unit_id id = master.get(suite_name);

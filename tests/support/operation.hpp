@@ -1,52 +1,24 @@
 // What every operation promises, checked for one of them: values and gradients against the oracle, views, threads.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "autograd/variable.hpp"
+#include "conformance/operation.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "support/contract.hpp"
 #include "support/tensors.hpp"
 
 namespace assay::test {
 
-using Operation = std::function<Variable(const std::vector<Variable>&)>;
-
-struct Outcome {
-  Tensor value;
-  std::vector<Tensor> gradients;
-};
-
-/// The operation's value and the gradients of Σ value·weight by each input, the weights drawn and not constant.
-inline Outcome outcome(const Operation& operation, const std::vector<Tensor>& inputs) {
-  std::vector<Variable> leaves;
-  for (const Tensor& input : inputs) leaves.push_back(Variable::leaf(input));
-  Variable result = operation(leaves);
-  result.backward(drawn(result.shape(), 99, 0.5, 1.5, result.device()));
-  Outcome all{result.value(), {}};
-  for (const Variable& leaf : leaves) all.gradients.push_back(leaf.gradient());
-  return all;
-}
+using conformance::Operation;
+using conformance::Outcome;
+using conformance::outcome;
+using conformance::strided;
 
 inline void check_same_bits(const Outcome& expected, const Outcome& found, const std::string& what) {
-  check_same_bits(expected.value, found.value, what + ", value");
-  for (std::size_t i = 0; i < expected.gradients.size(); ++i)
-    check_same_bits(expected.gradients[i], found.gradients[i], what + ", gradient " + std::to_string(i));
-}
-
-/// The same logical value behind other strides: the last two axes are stored exchanged, in the middle of a larger
-/// tensor.
-inline Tensor strided(const Tensor& tensor) {
-  int rank = tensor.shape().rank();
-  if (rank == 0) return tensor;
-  Tensor stored = rank > 1 ? tensor.transpose(rank - 1, rank - 2) : tensor;
-  Shape wider = stored.shape().with(-1, stored.shape()[-1] + 3);
-  Tensor room = Tensor::full(wider, 777, tensor.device());
-  Tensor place = room.slice(rank - 1, 2, 2 + stored.shape()[-1]);
-  place.write(stored.read<float>().span());
-  return rank > 1 ? place.transpose(rank - 1, rank - 2) : place;
+  const std::string difference = conformance::difference(expected, found);
+  BOOST_TEST(difference.empty(), what << ": " << difference);
 }
 
 /// Checks with `inputs` moved to the device:

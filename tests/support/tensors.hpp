@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/ulp.hpp"
+#include "conformance/tensors.hpp"
 #include "numerics/philox.hpp"
-#include "tensor/tensor.hpp"
 
 namespace assay::test {
 
@@ -18,14 +18,8 @@ inline const std::vector<Device>& devices() {
   return all;
 }
 
-/// Elements uniform in [low, high), a function of the seed alone; the same values, widened, on the reference device.
-inline Tensor drawn(const Shape& shape, std::uint64_t seed, double low = -1, double high = 1, Device device = cpu) {
-  std::vector<float> values(static_cast<std::size_t>(shape.size()));
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(low + (high - low) * numerics::uniform(seed, i, 0));
-  return Tensor::from(values, shape, device);
-}
-
+using conformance::doubles;
+using conformance::drawn;
 inline Tensor drawn(const Shape& shape, std::uint64_t seed, Device device) { return drawn(shape, seed, -1, 1, device); }
 
 /// Whole numbers in [-limit, limit]: sums of products of a few of them are exact in any order.
@@ -37,26 +31,10 @@ inline Tensor whole_numbers(const Shape& shape, std::uint64_t seed, int limit, D
   return Tensor::from(values, shape, device);
 }
 
-/// The elements as doubles, whatever the device.
-inline std::vector<double> doubles(const Tensor& tensor) {
-  return with_type(tensor.dtype(), [&](auto zero) {
-    auto values = tensor.read<decltype(zero)>();
-    return std::vector<double>(values.begin(), values.end());
-  });
-}
-
 /// Fails naming the first element whose bits differ.
 inline void check_same_bits(const Tensor& expected, const Tensor& found, const std::string& what) {
-  BOOST_REQUIRE_MESSAGE(expected.shape() == found.shape(), what << ": expected shape " << to_string(expected.shape())
-                                                                << ", found " << to_string(found.shape()));
-  auto a = expected.read<float>(), b = found.read<float>();
-  for (std::int64_t i = 0; i < a.size(); ++i)
-    if (ulp_distance(a[i], b[i]) != 0) {
-      BOOST_ERROR(what << ": element " << i << ": expected " << a[i] << ", found " << b[i] << ", "
-                       << ulp_distance(a[i], b[i]) << " ULP apart");
-      return;
-    }
-  BOOST_TEST(true);
+  const std::string difference = conformance::difference(expected, found);
+  BOOST_TEST(difference.empty(), what << ": " << difference);
 }
 
 /// Fails naming the first element that is further from the oracle than `ulps` units in the last place of `scale`
