@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "conformance/tensors.hpp"
 #include "conformance/verdict.hpp"
 #include "device/cpu/thread_pool.hpp"
 
@@ -34,6 +35,13 @@ void expect_refused(Call&& call, const std::string& id, const std::string& what,
     return;
   }
   throw Broken(what + " was not refused");
+}
+
+/// Expects no `difference`.
+template <class Value>
+void expect_same(const Value& expected, const Value& found, const std::string& what) {
+  const std::string text = difference(expected, found);
+  expect(text.empty(), what + ": " + text);
 }
 
 /// While one exists kernels run on that many threads.

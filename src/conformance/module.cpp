@@ -60,13 +60,6 @@ struct Model {
     list = module->parameters();
   }
 
-  bool is_real(std::size_t input) const { return inputs[input].dtype() == real(inputs[input].device()); }
-  std::vector<Variable> leaves() const {
-    std::vector<Variable> all;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      all.push_back(is_real(i) ? Variable::leaf(inputs[i]) : Variable(inputs[i]));
-    return all;
-  }
   Variable forward(const std::vector<Variable>& x) const { return subject.forward(*module, x); }
 
   /// Forward and backward: the value, the gradients by the inputs, then those by the parameters.
@@ -105,14 +98,6 @@ struct Model {
   std::vector<Tensor> inputs;
   ParameterList list;
 };
-
-template <class Value>
-void expect_same(const Value& expected, const Value& found, const std::string& what) {
-  const std::string found_difference = difference(expected, found);
-  expect(found_difference.empty(), what + ": " + found_difference);
-}
-
-void differentiate(const Variable& result) { result.backward(drawn(result.shape(), 99, 0.5, 1.5, result.device())); }
 
 StoredParameter stored(const NamedParameter& entry) {
   const auto values = entry.parameter->value().read<float>();
@@ -222,7 +207,7 @@ class ModuleChecks {
       for (DeviceAction action : {DeviceAction::allocation, DeviceAction::copy, DeviceAction::launch}) {
         const Model model = made(), unhindered = made();
         model.train();
-        const std::vector<Variable> leaves = model.leaves();
+        const std::vector<Variable> leaves = leaves_of(model.inputs);
         expect_atomic_under_faults(
             device_, action, [&] { differentiate(model.forward(leaves)); }, [&] { return observe(model.list); });
         expect_same(unhindered.evaluate(), model.evaluate(), "after the failures");
@@ -231,7 +216,7 @@ class ModuleChecks {
     add("GRAPH-5", "a backward pass after a parameter was written is refused", [&] {
       const Model model = made();
       for (const auto& [name, parameter] : model.list) {
-        const Variable result = model.forward(model.leaves());
+        const Variable result = model.forward(leaves_of(model.inputs));
         parameter->set_value(parameter->value());
         const Facts before = facts_of(model.list);
         expect_refused([&] { differentiate(result); }, "GRAPH-5", "a backward pass after " + name + " was written");
@@ -309,7 +294,7 @@ class ModuleChecks {
     const Tensor expected = model.evaluate();
     for (const NamedParameter& entry : model.list) entry.parameter->freeze();
     expect_same(expected, model.evaluate(), "evaluated while frozen");
-    const Variable result = model.forward(model.leaves());
+    const Variable result = model.forward(leaves_of(model.inputs));
     if (result.requires_gradient()) differentiate(result);
     for (const NamedParameter& entry : model.list) {
       expect(!entry.parameter->has_pending_gradient(), entry.name + " gathered a gradient while frozen");
@@ -341,7 +326,7 @@ class ModuleChecks {
     const Model model = made();
     GradcheckCase check{subject_.name, {}, {}, subject_.zeros};
     for (const NamedParameter& entry : model.list) check.leaves.push_back(entry.parameter->variable());
-    std::vector<Variable> inputs = model.leaves();
+    std::vector<Variable> inputs = leaves_of(model.inputs);
     for (const Variable& input : inputs)
       if (input.requires_gradient()) check.leaves.push_back(input);
     expect(!check.leaves.empty(), "there is nothing to differentiate by");

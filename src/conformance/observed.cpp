@@ -6,6 +6,8 @@
 namespace assay::conformance {
 namespace {
 
+constexpr Device all_devices[] = {cpu, simulated, reference_device};
+
 void add_facts(Facts& facts, const std::string& name, const Tensor& value, bool pending, const Tensor& gradient) {
   facts.push_back(name + ", version " + std::to_string(value.version()) + ", " + bits_of(value));
   facts.push_back(name + (pending ? ", gradient " : ", no gradient pending ") + bits_of(gradient));
@@ -53,7 +55,7 @@ Facts facts_of(const Optimiser& optimiser) {
 
 std::vector<std::uint64_t> live_bytes() {
   std::vector<std::uint64_t> bytes;
-  for (Device device : {cpu, simulated, reference_device}) bytes.push_back(device_counters(device).live_bytes);
+  for (Device device : all_devices) bytes.push_back(device_counters(device).live_bytes);
   return bytes;
 }
 
@@ -65,8 +67,8 @@ std::vector<std::string> changes(const Observed& before, const Observed& now) {
     if (before.facts[i] != now.facts[i]) found.push_back("was " + before.facts[i] + ", is " + now.facts[i]);
   for (std::size_t i = 0; i < before.live_bytes.size(); ++i)
     if (before.live_bytes[i] != now.live_bytes[i])
-      found.push_back("device " + std::to_string(i) + " held " + std::to_string(before.live_bytes[i]) +
-                      " bytes, holds " + std::to_string(now.live_bytes[i]));
+      found.push_back(to_string(all_devices[i]) + " held " + std::to_string(before.live_bytes[i]) + " bytes, holds " +
+                      std::to_string(now.live_bytes[i]));
   return found;
 }
 

@@ -20,23 +20,6 @@ std::vector<Tensor> moved(const std::vector<Tensor>& tensors, Device device) {
   return all;
 }
 
-std::vector<Variable> leaves_of(const std::vector<Tensor>& inputs) {
-  std::vector<Variable> leaves;
-  for (const Tensor& input : inputs) leaves.push_back(is_real(input) ? Variable::leaf(input) : Variable(input));
-  return leaves;
-}
-
-Tensor weights_for(const Variable& result) { return drawn(result.shape(), 99, 0.5, 1.5, result.device()); }
-
-void expect_same(const Tensor& expected, const Tensor& found, const std::string& what) {
-  const std::string found_difference = difference(expected, found);
-  expect(found_difference.empty(), what + ": " + found_difference);
-}
-void expect_same(const Outcome& expected, const Outcome& found, const std::string& what) {
-  const std::string found_difference = difference(expected, found);
-  expect(found_difference.empty(), what + ": " + found_difference);
-}
-
 /// Expects every element within `ulps` units in the last place of the largest expected one.
 void expect_close(const Tensor& oracle, const Tensor& found, double ulps, const std::string& what) {
   expect(oracle.shape() == found.shape(),
@@ -67,7 +50,7 @@ class OperationChecks {
     add("VJP-2", "each input gets one gradient, of its shape and on its device", [&] {
       const std::vector<Variable> leaves = leaves_of(inputs());
       const Variable result = subject_.compute(leaves);
-      result.backward(weights_for(result));
+      differentiate(result);
       for (std::size_t i = 0; i < leaves.size(); ++i)
         expect(!leaves[i].requires_gradient() || leaves[i].has_pending_gradient(),
                "input " + std::to_string(i) + " got none");
@@ -134,7 +117,7 @@ class OperationChecks {
       std::vector<Variable> operands(tensors.begin(), tensors.end());
       operands[i] = Variable::leaf(tensors[i]);
       const Variable result = subject_.compute(operands);
-      result.backward(weights_for(result));
+      differentiate(result);
       expect_same(all.gradients[i], operands[i].gradient(), "input " + std::to_string(i));
     }
   }
@@ -155,7 +138,7 @@ class OperationChecks {
     const std::vector<Variable> data(tensors.begin(), tensors.end());
     const Facts before = facts_of(data);
     const Variable result = subject_.compute(leaves_of(tensors));
-    const Tensor weights = weights_for(result);
+    const Tensor weights = drawn(result.shape(), 99, 0.5, 1.5, result.device());
     const std::string weights_before = bits_of(weights), value_before = bits_of(result.value());
     result.backward(weights);
     expect_unchanged({before, {}}, {facts_of(data), {}}, "an operand");
@@ -167,8 +150,8 @@ class OperationChecks {
     const std::vector<Variable> leaves = leaves_of(inputs());
     const Variable result = subject_.compute(leaves);
     const Outcome once = found();
-    result.backward(weights_for(result));
-    result.backward(weights_for(result));
+    differentiate(result);
+    differentiate(result);
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (!leaves[i].requires_gradient()) continue;
       const std::vector<double> one = doubles(once.gradients[i]), two = doubles(leaves[i].gradient());
@@ -185,7 +168,7 @@ class OperationChecks {
       const Variable result = subject_.compute(leaves);
       Tensor(leaves[i].value()).write(leaves[i].value().read<float>().span());
       const Facts before = facts_of(leaves);
-      expect_refused([&] { result.backward(weights_for(result)); }, "GRAPH-5",
+      expect_refused([&] { differentiate(result); }, "GRAPH-5",
                      "a backward pass after input " + std::to_string(i) + " was written");
       expect_unchanged({before, {}}, {facts_of(leaves), {}}, "the refused pass");
     }
@@ -201,7 +184,7 @@ class OperationChecks {
           device_, action,
           [&] {
             const Variable result = subject_.compute(leaves);
-            result.backward(weights_for(result));
+            differentiate(result);
           },
           [&] { return observe(leaves); });
       for (std::size_t i = 0; i < leaves.size(); ++i)
@@ -261,10 +244,18 @@ class OperationChecks {
 
 }  // namespace
 
+std::vector<Variable> leaves_of(const std::vector<Tensor>& inputs) {
+  std::vector<Variable> leaves;
+  for (const Tensor& input : inputs) leaves.push_back(is_real(input) ? Variable::leaf(input) : Variable(input));
+  return leaves;
+}
+
+void differentiate(const Variable& result) { result.backward(drawn(result.shape(), 99, 0.5, 1.5, result.device())); }
+
 Outcome outcome(const Operation& operation, const std::vector<Tensor>& inputs) {
   const std::vector<Variable> leaves = leaves_of(inputs);
   const Variable result = operation(leaves);
-  result.backward(weights_for(result));
+  differentiate(result);
   Outcome all{result.value(), {}};
   for (const Variable& leaf : leaves) all.gradients.push_back(leaf.requires_gradient() ? leaf.gradient() : Tensor());
   return all;

@@ -27,8 +27,12 @@ struct OperationCase {
   std::vector<ZeroGradient> zeros = {};
 };
 
-/// A value, and the gradients of Σ value·weight by each input, the weights drawn and different; undefined for inputs
-/// that are no real numbers.
+/// Leaves of the inputs that are of real numbers, the others as data.
+std::vector<Variable> leaves_of(const std::vector<Tensor>& inputs);
+/// The backward pass of Σ result·weight, the weights drawn and different.
+void differentiate(const Variable& result);
+
+/// A value, and what `differentiate` gives for each input; undefined for inputs that are data.
 struct Outcome {
   Tensor value;
   std::vector<Tensor> gradients;

@@ -166,12 +166,18 @@ BOOST_AUTO_TEST_CASE(operations) {
 
 namespace {
 
+struct HashOfAddress {
+  std::size_t operator()(const Parameter* parameter) const {
+    return reinterpret_cast<std::uintptr_t>(parameter) * 0x9E3779B97F4A7C15u >> 24;
+  }
+};
+
 /// y = x·w for each of some parameters, listed in the order of a hash map.
 class OrderOfAMap final : public Module {
  public:
   explicit OrderOfAMap(const Random&) {
-    std::unordered_map<const Parameter*, std::string> names;
-    for (int i = 0; i < 5; ++i) {
+    std::unordered_map<const Parameter*, std::string, HashOfAddress> names;
+    for (int i = 0; i < 8; ++i) {
       made_.push_back(std::make_unique<Parameter>(drawn({3}, static_cast<std::uint64_t>(i), 0.5, 1)));
       names[made_.back().get()] = "w" + std::to_string(i);
     }
