@@ -305,27 +305,33 @@ namespace {
 /// Plain descent, w = w − η·g, on one thing after another.
 class Descent : public Optimiser {
  public:
-  explicit Descent(ParameterList list) : Optimiser("descent", {{std::move(list), 0}}, {}) {}
+  explicit Descent(ParameterList list) : Optimiser("descent", {{std::move(list), 0, false}}, {}) {}
 
  protected:
-  std::size_t apply(const std::vector<Update>& updates, double rate, std::uint64_t step) const override {
-    std::vector<Tensor> next;
-    for (const Update& update : updates) {
-      const Parameter& parameter = *update.parameter.parameter;
-      next.push_back(this->next(parameter.value(), parameter.gradient(), rate, step));
-      const auto values = doubles(next.back());
-      for (double value : values)
-        if (value - value != 0) return next.size() - 1;
-      if (at_once()) kernels::copy_into(next.back(), parameter.value());
+  void look(const Step& step) const override {
+    std::vector<std::uint64_t> finite;
+    for (const Update& update : step.updates) {
+      const Tensor result = next(update, step);
+      const auto values = doubles(result);
+      finite.push_back(std::all_of(values.begin(), values.end(), [](double value) { return value - value == 0; }));
+      if (at_once() && finite.back()) write(update, result);
     }
-    if (at_once()) return updates.size();
-    kernels::launch(next.empty() ? cpu : next[0].device(), kernels::named("descent", [&] {
-                      for (std::size_t i = 0; i < updates.size(); ++i)
-                        write(kernels::operand(next[i]),
-                              kernels::operand(kernels::Out{updates[i].parameter.parameter->value()}));
-                    }));
-    for (const Update& update : updates) afterwards(*update.parameter.parameter);
-    return updates.size();
+    kernels::write_slots(step.slots, finite);
+  }
+  void update(const Step& step) const override {
+    if (at_once()) return;
+    std::vector<Tensor> results;
+    for (const Update& update : step.updates) results.push_back(next(update, step));
+    const auto write_all = [&](View<const std::uint64_t> finite) {
+      if (!kernels::all_set(finite.data, results.size())) return;
+      for (std::size_t i = 0; i < results.size(); ++i) write(step.updates[i], results[i]);
+    };
+    kernels::launch(step.slots.device(), kernels::named("descent", write_all), kernels::As<std::uint64_t>{step.slots});
+    for (const Update& update : step.updates) afterwards(*update.parameter.parameter);
+  }
+  Tensor next(const Update& update, const Step& step) const {
+    const Parameter& parameter = *update.parameter.parameter;
+    return next(parameter.value(), parameter.gradient(), step.learning_rate, step.number);
   }
   virtual Tensor next(const Tensor& w, const Tensor& g, double rate, std::uint64_t) const {
     return kernels::add(w, kernels::multiply(g, Tensor::full({}, -rate, w.device())));
@@ -334,10 +340,10 @@ class Descent : public Optimiser {
   virtual void afterwards(Parameter&) const {}
 
  private:
-  static void write(View<const float> from, View<float> to) {
-    std::int64_t size = 1;
-    for (int axis = 0; axis < to.rank; ++axis) size *= to.extent[axis];
-    for (std::int64_t n = 0; n < size; ++n) element(to, n) = element(from, n);
+  static void write(const Update& update, const Tensor& result) {
+    const auto to = kernels::operand(kernels::OutUncounted{update.parameter.parameter->value()});
+    const auto from = kernels::operand(result);
+    for (std::int64_t n = 0; n < result.size(); ++n) element(to, n) = element(from, n);
   }
   std::vector<double> beta_powers(std::uint64_t) const override { return {}; }
 };

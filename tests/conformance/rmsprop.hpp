@@ -21,57 +21,67 @@ T& element(const assay::View<T>& view, std::int64_t n) {
 class RmsProp final : public assay::Optimiser {
  public:
   explicit RmsProp(assay::ParameterList parameters, float decay = 0.9f, float epsilon = 1e-6f)
-      : Optimiser("rmsprop", {{std::move(parameters), 0}}, {{"mean_square", true}}), decay_(decay), epsilon_(epsilon) {}
+      : Optimiser("rmsprop", {{std::move(parameters), 0, false}}, {{"mean_square", true}}),
+        decay_(decay),
+        epsilon_(epsilon) {}
 
  private:
   struct Result {
     float w, v;
   };
-  Result result(float w, float v, float g, float rate) const {
+  Result result(float w, float v, float g, const Step& step) const {
+    const float rate = static_cast<float>(step.learning_rate);
     v = decay_ * v + (1 - decay_) * g * g;
     return {w - rate * g / (std::sqrt(v) + epsilon_), v};
   }
 
-  // First looks at every result, then writes all in one launch, so that nothing is written when anything fails.
-  std::size_t apply(const std::vector<Update>& updates, double learning_rate, std::uint64_t) const override {
-    using namespace assay;
+  struct Operands {
+    assay::View<float> w, v;
+    assay::View<const float> g;
+    std::int64_t size;
+  };
+  static std::vector<Operands> operands(const Step& step) {
     using namespace assay::kernels;
-    if (updates.empty()) return 0;
-    const float rate = static_cast<float>(learning_rate);
-    const Device device = updates[0].parameter.parameter->value().device();
-    std::vector<Tensor> w, v, g;
-    for (const Update& update : updates) {
-      w.push_back(update.parameter.parameter->value());
-      v.push_back(update.state[0][0]);
-      g.push_back(update.parameter.parameter->gradient());
+    std::vector<Operands> all;
+    for (const Update& update : step.updates) {
+      const assay::Parameter& parameter = *update.parameter.parameter;
+      all.push_back({operand(OutUncounted{parameter.value()}), operand(OutUncounted{update.state[0][0]}),
+                     operand(parameter.gradient()), parameter.value().size()});
     }
-    const std::size_t finite = first_not_finite(updates.size(), [&](const Tensor& slots) {
-      const auto look = [&](View<std::uint64_t> finite) {
-        for (std::size_t i = 0; i < w.size(); ++i) {
-          const auto from = operand(w[i]), mean = operand(v[i]), gradient = operand(g[i]);
-          finite.data[i] = 1;
-          for (std::int64_t n = 0; n < w[i].size(); ++n) {
-            const Result to = result(element(from, n), element(mean, n), element(gradient, n), rate);
-            if (!std::isfinite(to.w) || !std::isfinite(to.v)) finite.data[i] = 0;
-          }
-        }
-      };
-      launch(device, named("rmsprop_is_finite", look), kernels::Slot{slots});
-    });
-    if (finite < updates.size()) return finite;
-    launch(device, named("rmsprop", [&] {
-             for (std::size_t i = 0; i < w.size(); ++i) {
-               const auto to = operand(Out{w[i]}), mean = operand(Out{v[i]});
-               const auto gradient = operand(g[i]);
-               for (std::int64_t n = 0; n < w[i].size(); ++n) {
-                 const Result next = result(element(to, n), element(mean, n), element(gradient, n), rate);
-                 element(to, n) = next.w;
-                 element(mean, n) = next.v;
-               }
-             }
-           }));
-    return finite;
+    return all;
   }
+
+  void look(const Step& step) const override {
+    using namespace assay::kernels;
+    const auto judge = [&](assay::View<std::uint64_t> finite) {
+      std::uint64_t* slot = finite.data;
+      for (const auto& [w, v, g, size] : operands(step)) {
+        *slot = 1;
+        for (std::int64_t n = 0; n < size; ++n) {
+          const Result to = result(element(w, n), element(v, n), element(g, n), step);
+          if (!std::isfinite(to.w) || !std::isfinite(to.v)) *slot = 0;
+        }
+        ++slot;
+      }
+    };
+    launch(step.slots.device(), named("rmsprop_is_finite", judge), assay::kernels::Slot{step.slots});
+  }
+
+  void update(const Step& step) const override {
+    using namespace assay::kernels;
+    const std::vector<Operands> all = operands(step);
+    const auto write = [&](assay::View<const std::uint64_t> finite) {
+      if (!all_set(finite.data, all.size())) return;
+      for (const auto& [w, v, g, size] : all)
+        for (std::int64_t n = 0; n < size; ++n) {
+          const Result to = result(element(w, n), element(v, n), element(g, n), step);
+          element(w, n) = to.w;
+          element(v, n) = to.v;
+        }
+    };
+    launch(step.slots.device(), named("rmsprop", write), As<std::uint64_t>{step.slots});
+  }
+
   std::vector<double> beta_powers(std::uint64_t) const override { return {}; }
 
   float decay_, epsilon_;
