@@ -83,8 +83,8 @@ class Installed(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         for subject in ("gate", "gated_linear"):
             for device in ("cpu", "simulated"):
-                self.assertIn(f"{subject} on {device}: CHECK-1: the gradients are the central differences", done.stderr)
-        self.assertEqual(set(re.findall(r" on \w+: ([A-Z]+-\d+): ", done.stderr)), {"CHECK-1"})
+                self.assertIn(f"{subject} on {device}: CHECK-1: the gradients are the central differences", done.stdout)
+        self.assertEqual(set(re.findall(r" on \w+: ([A-Z]+-\d+): ", done.stdout)), {"CHECK-1"})
 
 
 if __name__ == "__main__":
