@@ -174,19 +174,22 @@ def sabotage(stages):
 
 
 def selftest(stages, configurations):
-    """`assay selftest` must print one digest: every build, thread count and instruction set."""
+    """`assay selftest` must print one digest: every build, thread count, instruction set and device."""
     totals, places, reasons = Totals(), {}, {}
-    settings = [(threads, None) for threads in SELFTEST_THREADS] + [(2, isa) for isa in INSTRUCTION_SETS]
+    settings = [(threads, None, "cpu") for threads in SELFTEST_THREADS]
+    settings += [(2, isa, "cpu") for isa in INSTRUCTION_SETS] + [(2, None, "simulated")]
     begin = time.monotonic()
     for configuration in configurations:
-        for threads, isa in settings:
-            place = f"{configuration.name}, {threads} threads" + (f", {isa}" if isa else "")
+        for threads, isa, device in settings:
+            place = f"{configuration.name}, {device}, {threads} threads" + (f", {isa}" if isa else "")
             command = [
                 *configuration.prefix,
                 configuration.folder / "src/app/assay",
                 "selftest",
                 "--threads",
                 str(threads),
+                "--device",
+                device,
             ]
             environment = {**os.environ, **configuration.environment, **({"ASSAY_ISA": isa} if isa else {})}
             done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
@@ -203,7 +206,7 @@ def selftest(stages, configurations):
         else:
             message = f"digest {digest}; most have {usual}"
             totals.failures += [("selftest", place, f"{message}\n{reasons[place]}") for place in where]
-    note = f"{usual[:16]}... from {totals.passed} of builds x threads and instruction sets"
+    note = f"{usual[:16]}... from {totals.passed} of builds x threads, instruction sets and devices"
     stages.done("selftest", time.monotonic() - begin, not totals.failures, note)
     return totals
 

@@ -20,19 +20,21 @@ void add_selftest(CLI::App& app, Action& action) {
   };
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("selftest", "Print one digest over every operation and a short training");
-  command.add_option("--device", options->device, "Where to compute (default: cpu)");
+  command.add_option("--device", options->device, "Where to compute: cpu (default) or simulated");
   command.add_option("--threads", options->threads, "Threads (default: ASSAY_THREADS, else 1)")
       ->check(CLI::Range(1, 1024));
   command.add_flag("--parts", options->parts, "Also print the digest of each part");
   command.footer(
-      "The digest is the same on any number of threads, any processor and with any compiler.\n"
+      "The digest is the same on any number of threads, any processor, both devices and with any compiler.\n"
       "Example: assay selftest --threads 3");
   command.callback([options, &action] {
     action = [options] {
-      if (parse_device(options->device) != cpu)
-        throw Error("XFER-8", "selftest", "--device cpu, whose bits are promised", "--device " + options->device);
+      const Device device = parse_device(options->device);
+      if (device == reference_device)
+        throw Error("XFER-8", "selftest", "--device cpu or simulated, whose bits are promised",
+                    "--device " + options->device);
       if (options->threads > 0) set_threads(options->threads);
-      const std::vector<SelftestPart> parts = run_selftest();
+      const std::vector<SelftestPart> parts = run_selftest(device);
       if (options->parts)
         for (const SelftestPart& part : parts)
           std::cout << std::hex << std::setfill('0') << std::setw(16) << part.digest << "  " << part.name << '\n';

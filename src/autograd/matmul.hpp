@@ -2,7 +2,9 @@
 #pragma once
 
 #include "autograd/variable.hpp"
+#include "base/sabotage.hpp"
 #include "kernels/matmul.hpp"
+#include "kernels/multiply.hpp"
 #include "kernels/sum.hpp"
 
 namespace assay {
@@ -14,9 +16,11 @@ namespace assay {
 ///
 ///     matmul(queries, transpose(keys, -2, -1));  // [B, T, D] and [B, S, D] → [B, T, S]
 inline Variable matmul(const Variable& a, const Variable& b) {
+  Tensor c = kernels::matmul(a.value(), b.value());
+  if (sabotaged("one_row_is_a_dot_product") && a.shape()[0] == 1)
+    c = kernels::sum(kernels::multiply(a.value(), b.value().transpose(-2, -1)), {-1}).reshape(c.shape());
   return custom_gradient(
-      "matmul", kernels::matmul(a.value(), b.value()), {a, b},
-      [a = a.value(), b = b.value()](const Tensor& upstream, const std::vector<bool>& needed) {
+      "matmul", c, {a, b}, [a = a.value(), b = b.value()](const Tensor& upstream, const std::vector<bool>& needed) {
         return std::vector{
             needed[0] ? kernels::sum_to(kernels::matmul(upstream, b.transpose(-2, -1)), a.shape()) : Tensor(),
             needed[1] ? kernels::sum_to(kernels::matmul(a.transpose(-2, -1), upstream), b.shape()) : Tensor()};

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 
 namespace assay {
 namespace {
@@ -51,6 +52,7 @@ bool has_tensor_digests(const RunData& run) {
 
 std::vector<Difference> differences_of_experiment(const RunData& a, const RunData& b) {
   std::vector<Difference> found;
+  if (sabotaged("other_experiments_are_compared")) return found;
   if (a.numerics_version != b.numerics_version)
     found.push_back({"numerics version", std::to_string(a.numerics_version), std::to_string(b.numerics_version)});
 
@@ -60,9 +62,10 @@ std::vector<Difference> differences_of_experiment(const RunData& a, const RunDat
   for (const nlohmann::json* keys : {&keys_a, &keys_b})
     for (const auto& item : keys->items()) all.insert(item.key());
   for (const std::string& key : all) {
-    if (is_neutral(key) || (any_length && is_length(key))) continue;
+    if ((is_neutral(key) && !sabotaged("where_it_ran_counts")) || (any_length && is_length(key))) continue;
     const std::string value_a = text_of(keys_a, key), value_b = text_of(keys_b, key);
-    if (value_a != value_b) found.push_back({key, value_a, value_b});
+    if (value_a != value_b && (found.empty() || !sabotaged("one_difference_is_told")))
+      found.push_back({key, value_a, value_b});
   }
 
   const auto data_digest = [](const RunData& run) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "base/ulp.hpp"
 
 namespace assay {
@@ -34,6 +35,7 @@ bool Policy::accepts(double a, double b, bool narrow) const {
       return ulps_between(a, b, narrow) <= ulps;
     case Kind::close:
       if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+      if (sabotaged("tolerances_accept_all")) return true;
       return std::isfinite(a) && std::isfinite(b) &&
              std::fabs(a - b) <= atol + rtol * std::max(std::fabs(a), std::fabs(b));
   }
@@ -64,6 +66,8 @@ std::uint64_t ulps_between(double a, double b, bool narrow) {
 }
 
 bool same_bits(double a, double b) {
+  if (sabotaged("nan_is_not_nan") && std::isnan(a)) return false;
+  if (sabotaged("zeros_have_no_sign") && a == b) return true;
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) || (std::isnan(a) && std::isnan(b));
 }
 

@@ -6,6 +6,8 @@
 #include <functional>
 #include <map>
 
+#include "base/sabotage.hpp"
+
 namespace assay {
 namespace {
 
@@ -74,6 +76,7 @@ std::vector<Table> tables_of(const RunData& a, const RunData& b, const Policy& p
 std::optional<Divergence> difference_in_row(const Table& table, std::size_t row) {
   std::optional<Divergence> found;
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    if (sabotaged("first_tensor_is_passed_over") && column == 0 && table.columns.size() > 1) continue;
     const std::optional<Pair> pair = table.differs(row, column);
     if (!pair) continue;
     if (found)
@@ -133,6 +136,7 @@ std::optional<Divergence> result_difference(const RunData& a, const RunData& b, 
     return Divergence{a.last_step, "result", what, std::move(in_a), std::move(in_b), {}};
   };
   const bool bitwise = policy.kind == Policy::Kind::bitwise;
+  if (sabotaged("times_are_compared") && x.seconds != y.seconds) return differs("seconds", "", "");
   if (bitwise && x.parameters_digest != y.parameters_digest)
     return differs("parameters_digest", x.parameters_digest, y.parameters_digest);
   if (!policy.accepts(x.test_loss, y.test_loss, !(is_float64(a) && is_float64(b))))

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
+#include "device/cpu/float_environment.hpp"
 
 namespace assay {
 namespace {
@@ -128,6 +129,7 @@ void download(Device device, std::size_t bytes, Site site) {
 }
 
 void launch(Device device, const char* kernel) {
+  require_default_float_environment(kernel);
   if (is_due(device, DeviceAction::launch)) fail("launch of " + std::string(kernel), device);
   add(counts(device).launches);
   count(Access::launch, {"", 0, kernel}, 0);

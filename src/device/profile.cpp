@@ -4,6 +4,8 @@
 #include <atomic>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
+#include "device/cpu/isa.hpp"
 
 namespace assay {
 namespace {
@@ -12,7 +14,10 @@ std::atomic<Profile> chosen = Profile::exact;
 
 }  // namespace
 
-Profile profile() { return chosen.load(std::memory_order_relaxed); }
+Profile profile() {
+  if (sabotaged("wide_registers_are_fast") && isa() != Isa::baseline) return Profile::fast;
+  return chosen.load(std::memory_order_relaxed);
+}
 
 void set_profile(Profile profile) { chosen.store(profile, std::memory_order_relaxed); }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "autograd/ops.hpp"
+#include "base/sabotage.hpp"
 #include "harness/training.hpp"
 #include "kernels/digest.hpp"
 #include "numerics/philox.hpp"
@@ -13,17 +14,17 @@
 namespace assay {
 namespace {
 
-Tensor drawn(const Shape& shape, std::uint64_t seed, float low = -2, float high = 2) {
+Tensor drawn(Device device, const Shape& shape, std::uint64_t seed, float low = -2, float high = 2) {
   std::vector<float> values(static_cast<std::size_t>(shape.size()));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = low + (high - low) * numerics::uniform(seed, i, 0);
-  return Tensor::from(values, shape);
+  return Tensor::from(values, shape, device);
 }
 
 /// Every 2¹⁶-th pattern of 32 bits, NaNs and infinities included.
-Tensor patterns() {
+Tensor patterns(Device device) {
   std::vector<float> values(1 << 16);
   for (std::uint32_t i = 0; i < values.size(); ++i) values[i] = std::bit_cast<float>(i * 65521u);
-  return Tensor::from(values, {1 << 16});
+  return Tensor::from(values, {1 << 16}, device);
 }
 
 using Operation = std::function<Variable(const std::vector<Variable>&)>;
@@ -33,16 +34,19 @@ std::uint64_t outcome(const Operation& operation, const std::vector<Tensor>& inp
   std::vector<Variable> leaves;
   for (const Tensor& input : inputs) leaves.push_back(Variable::leaf(input));
   Variable result = operation(leaves);
-  result.backward(drawn(result.shape(), 7));
+  result.backward(drawn(result.device(), result.shape(), 7));
   std::uint64_t digest = kernels::digest(result.value());
+  if (sabotaged("selftest_ignores_gradients")) return digest;
+  if (sabotaged("selftest_knows_its_device")) digest += result.device() == simulated;
   for (const Variable& leaf : leaves) digest = digest * 31 + kernels::digest(leaf.gradient());
   return digest;
 }
 
-std::uint64_t trained(std::vector<std::string> overrides) {
+std::uint64_t trained(Device device, std::vector<std::string> overrides) {
   overrides.insert(overrides.end(),
-                   {"data.kind=synthetic", "data.synthetic.samples=200", "data.synthetic.features=20",
-                    "data.synthetic.classes=5", "model.layers=[20,33,5]", "train.steps=12", "train.batch=30"});
+                   {"run.device=" + to_string(device), "data.kind=synthetic", "data.synthetic.samples=200",
+                    "data.synthetic.features=20", "data.synthetic.classes=5", "model.layers=[20,33,5]",
+                    "train.steps=12", "train.batch=30"});
   Configuration configuration = parse_configuration("", "selftest", overrides);
   Datasets data = load_datasets(configuration.data);
   Training training(configuration, data);
@@ -58,13 +62,16 @@ std::uint64_t trained(std::vector<std::string> overrides) {
 
 }  // namespace
 
-std::vector<SelftestPart> run_selftest() {
+std::vector<SelftestPart> run_selftest(Device device) {
   std::vector<SelftestPart> parts;
+  auto drawn = [device](const Shape& shape, std::uint64_t seed, float low = -2, float high = 2) {
+    return assay::drawn(device, shape, seed, low, high);
+  };
   auto check = [&](const char* name, const Operation& operation, const std::vector<Tensor>& inputs) {
     parts.push_back({name, outcome(operation, inputs)});
   };
   auto value_of = [&](const char* name, Variable (*operation)(const Variable&)) {
-    parts.push_back({name, kernels::digest(operation(patterns()).value())});
+    parts.push_back({name, kernels::digest(operation(patterns(device)).value())});
   };
   value_of("exp of bit patterns", exp);
   value_of("log of bit patterns", log);
@@ -75,7 +82,7 @@ std::vector<SelftestPart> run_selftest() {
 
   std::vector<float> normals(10000);
   for (std::size_t i = 0; i < normals.size(); ++i) normals[i] = numerics::normal(42, i, 3);
-  parts.push_back({"normal draws", kernels::digest(Tensor::from(normals, {10000}))});
+  parts.push_back({"normal draws", kernels::digest(Tensor::from(normals, {10000}, device))});
 
   Tensor a = drawn({37, 41}, 1), b = drawn({37, 41}, 2), positive = drawn({37, 41}, 3, 0.5f, 3);
   check("add", [](const auto& in) { return add(in[0], in[1]); }, {a, drawn({41}, 4)});
@@ -98,15 +105,15 @@ std::vector<SelftestPart> run_selftest() {
         {drawn({70, 33}, 8), drawn({65, 70}, 9)});
   std::vector<std::int32_t> labels(37);
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i % 9 == 4 ? -100 : static_cast<std::int32_t>(i % 41);
-  Tensor classes = Tensor::from(labels, {37});
+  Tensor classes = Tensor::from(labels, {37}, device);
   check("cross entropy", [&](const auto& in) { return cross_entropy(in[0], classes, {.label_smoothing = 0.1}); }, {a});
   check("mean squared error", [](const auto& in) { return mean_squared_error(in[0], in[1]); }, {a, b});
 
-  parts.push_back({"training with AdamW", trained({"model.dropout=0.3", "train.shards=4", "train.clip_norm=0.5",
-                                                   "schedule.kind=one_cycle", "optimiser.weight_decay=0.1"})});
-  parts.push_back(
-      {"training with SGD", trained({"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true",
-                                     "model.activation=gelu", "loss.kind=mse", "optimiser.learning_rate=0.05"})});
+  parts.push_back({"training with AdamW", trained(device, {"model.dropout=0.3", "train.shards=4", "train.clip_norm=0.5",
+                                                           "schedule.kind=one_cycle", "optimiser.weight_decay=0.1"})});
+  parts.push_back({"training with SGD",
+                   trained(device, {"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true",
+                                    "model.activation=gelu", "loss.kind=mse", "optimiser.learning_rate=0.05"})});
   return parts;
 }
 

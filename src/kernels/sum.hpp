@@ -34,6 +34,7 @@ inline Tensor sum(const Tensor& x, const std::vector<int>& axes) {
   for (int axis = 0, next = 0; axis < x.shape().rank(); ++axis)
     if (!summed[static_cast<std::size_t>(axis)]) ordered = ordered.move_axis(axis, next++);
   bool lanes = !summed.empty() && summed.back();
+  if (sabotaged("sums_follow_memory")) lanes = x.contiguous() == lanes;
   launch(y.device(), ASSAY_CPU(sum), ordered, static_cast<int>(kept.size()), lanes, Out{y});
   return y;
 }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/sabotage.hpp"
 #include "numerics/arithmetic.hpp"
 #include "numerics/isa.hpp"
 
@@ -50,7 +51,8 @@ ASSAY_INLINE float log(float x) {
   // To odd. No logarithm but 0 is a binary64 number, so something was lost each time; 0 becomes the smallest number.
   const std::uint64_t sum_bits = std::bit_cast<std::uint64_t>(sum);
   const std::uint64_t inwards = (sum_bits ^ std::bit_cast<std::uint64_t>(low - (sum - high))) >> 63;
-  const float result = static_cast<float>(std::bit_cast<double>((sum_bits - inwards) | 1));
+  const float result =
+      static_cast<float>(sabotaged("log_rounds_twice") ? sum : std::bit_cast<double>((sum_bits - inwards) | 1));
 
   constexpr float infinity = std::numeric_limits<float>::infinity();
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();

@@ -1,6 +1,9 @@
 // Named random streams (N6).
 #include "numerics/random.hpp"
 
+#include <unistd.h>
+
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -15,6 +18,8 @@ thread_local DrawScope* innermost = nullptr;
 }  // namespace
 
 std::uint64_t stream_key(std::uint64_t seed, std::string_view name) {
+  if (sabotaged("keys_by_the_standard_library")) return std::hash<std::string_view>()(name) ^ seed;
+  if (sabotaged("keys_of_each_process")) seed += static_cast<std::uint64_t>(getpid());
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&](std::uint64_t byte) { hash = (hash ^ byte) * 0x100000001b3u; };
   for (unsigned i = 0; i < 8; ++i) add((seed >> (8 * i)) & 0xff);

@@ -45,7 +45,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 // Calls check(build, its name and the number of threads) for the builds that this processor runs.
 void in_every_build(const std::string& what, const std::function<void(Isa, const std::string&)>& check) {
   for (Isa build : {Isa::baseline, Isa::avx2, Isa::avx512})
-    for (int count : {1, 2, 3, 7}) {
+    for (int count : {1, 3}) {
       if (build > isa()) continue;
       set_threads(count);
       check(build, what + ", " + to_string(build) + " on " + std::to_string(count) + " threads");
@@ -94,9 +94,10 @@ void check_sums(const Tensor& x, int kept, const std::string& what) {
   std::vector<std::int64_t> extents;
   for (int axis = 0; axis < kept; ++axis) extents.push_back(x.shape()[axis]), outputs *= extents.back();
   const std::int64_t length = outputs == 0 ? 0 : x.size() / outputs;
+  const auto all = x.read<float>();  // once: reading a view gathers it
   for (bool lanes : {true, false}) {
     const Tensor expected = rows(outputs, Shape(extents), [&](std::int64_t i) {
-      const Row row = row_of(x, i, length);
+      const Row row(all.begin() + i * length, all.begin() + (i + 1) * length);
       return Row{lanes ? plain::lane_sum(row) : plain::chain(row)};
     });
     in_every_build(what + (lanes ? " in lanes " : " in chains ") + to_string(x.shape()),
@@ -159,7 +160,7 @@ Row loss_gradient(const Row& x, std::int32_t label, double smoothing, float scal
 
 BOOST_AUTO_TEST_SUITE(builds)
 
-BOOST_AUTO_TEST_CASE(NUM_4_every_build_sums_in_the_orders_of_plain_loops_over_any_strides) {
+BOOST_AUTO_TEST_CASE(NUM_2_every_build_sums_in_the_orders_of_plain_loops_over_any_strides) {
   struct Extents {
     std::int64_t rows, length;
   };
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(NUM_4_every_build_sums_in_the_orders_of_plain_loops_over_an
   check_sums(values({3, 2000, 20}, 7, ordinary).slice(1, 3, 1996).move_axis(2, 0), 1, "over two long ones");
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_every_build_has_the_bits_of_plain_loops_in_norms_errors_digests_and_checks) {
+BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_plain_loops_in_norms_errors_digests_and_checks) {
   for (std::int64_t size : {0, 1, 15, 16, 17, 31, 32, 33, 511, 512, 513, 4095, 4096, 4097, 50000})
     for (Kind kind : {ordinary, tiny, vanishing, exceptional}) {
       const Tensor x = values({size}, 1, kind), t = values({size}, 2, kind);
@@ -217,7 +218,7 @@ BOOST_AUTO_TEST_CASE(NUM_8_every_build_has_the_bits_of_plain_loops_in_norms_erro
     }
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_every_build_has_the_bits_of_a_plain_loop_in_elementwise_kernels_over_any_views) {
+BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_a_plain_loop_in_elementwise_kernels_over_any_views) {
   for (const Shape& shape : {Shape{0, 3}, {1, 1}, {7, 1}, {1, 17}, {5, 10}, {33, 31}, {3, 513}, {130, 400}}) {
     const std::int64_t m = shape[0], n = shape[1];
     for (Kind kind : {ordinary, exceptional}) {
@@ -280,7 +281,7 @@ BOOST_AUTO_TEST_CASE(NUM_8_every_build_has_the_bits_of_a_plain_loop_in_elementwi
   }
 }
 
-BOOST_AUTO_TEST_CASE(NUM_8_every_build_has_the_bits_of_plain_loops_along_rows) {
+BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_plain_loops_along_rows) {
   struct Extents {
     std::int64_t rows, length;
   };

@@ -7,6 +7,7 @@ from collections import Counter
 from repository import ROOT, PlantedMistake, files_of
 
 CASE = re.compile(r"\b(?:CONTRACT|BOOST_AUTO_TEST_CASE)\(([A-Z][A-Z0-9]*)_(\d+)_")
+TO_COME = re.compile(r"^Still to come: .*$", re.MULTILINE)
 HEADING = re.compile(r"^## ([A-Z][A-Z0-9]*)-(\d+)\b", re.MULTILINE)
 SABOTEUR = re.compile(r'\{"(\w+)",\s*"([A-Z0-9\- ]+)",')
 OF_SOURCES = re.compile(r'kept_by_the_source = "([A-Z0-9\- ]*)"')
@@ -37,6 +38,14 @@ def that_must_not_build(root):
     return {f"{words[0]}-{words[1]}" for words in names}
 
 
+def to_come(root):
+    """Rows that a page announces: what of them holds already may be tested."""
+    lines = [
+        line for path in files_of(root, "reference/contracts") for line in TO_COME.findall(path.read_text())
+    ]
+    return set(re.findall(r"\b[A-Z][A-Z0-9]*-\d+\b", "\n".join(lines)))
+
+
 def disagreements(root):
     tested = ids(CASE, root, "tests", suffix=".cpp")
     manual = ids(HEADING, root, "reference/contracts", suffix=".md")
@@ -44,7 +53,7 @@ def disagreements(root):
     problems = [f"{row}: the manual has it and no test case is named by it" for row in manual - tested]
     problems += [
         f"{row}: a test case is named by it and the manual lacks it"
-        for row in tested - manual
+        for row in tested - manual - to_come(root)
         if row.split("-")[0] in groups
     ]
     problems += [
@@ -103,6 +112,12 @@ class Contracts(PlantedMistake):
                 "one: breaks REG-4, which no test case is named by",
             ],
         )
+
+    def test_a_row_that_is_still_to_come_may_be_tested(self):
+        self.plant("reference/contracts/REG.md", "Still to come: REG-2 (later).\n\n## REG-1\n")
+        self.plant("tests/contract/a_test.cpp", "CONTRACT(REG_1_a) {}\nCONTRACT(REG_2_b) {}\nCONTRACT(REG_3_c) {}\n")
+        self.plant("src/base/saboteurs.hpp", '{"one", "REG-1", "…"},\n')
+        self.assertEqual(disagreements(self.tree), ["REG-3: a test case is named by it and the manual lacks it"])
 
     def test_a_promise_of_the_source_has_no_saboteur_and_its_file_is_of_such_a_promise(self):
         self.plant("reference/contracts/REG.md", "## REG-1\n")

@@ -3,7 +3,7 @@
 
 #include "device/cpu/thread_pool.hpp"
 #include "device/profile.hpp"
-#include "harness/selftest.hpp"
+#include "support/contract.hpp"
 #include "support/tensors.hpp"
 #include "support/training.hpp"
 
@@ -48,20 +48,22 @@ void check_same(const std::vector<StepRow>& a, const std::vector<StepRow>& b, co
 
 BOOST_AUTO_TEST_SUITE(training_invariance)
 
-BOOST_AUTO_TEST_CASE(NUM_1_any_number_of_threads_trains_to_the_same_bits) {
-  auto one = rows_of(small({}));
+CONTRACT(NUM_1_any_number_of_threads_trains_to_the_same_bits) {
+  const Configuration configuration = small({"run.device=" + to_string(device)});
+  auto one = rows_of(configuration);
   for (int count : {2, 3, 7}) {
     set_threads(count);
-    check_same(one, rows_of(small({})), std::to_string(count) + " threads");
+    check_same(one, rows_of(configuration), std::to_string(count) + " threads");
   }
   set_threads(1);
 }
 
-BOOST_AUTO_TEST_CASE(NUM_7_a_training_resumed_before_any_step_has_the_bits_of_the_whole) {
+CONTRACT(NUM_7_a_training_resumed_before_any_step_has_the_bits_of_the_whole) {
   for (std::vector<std::string> options : std::vector<std::vector<std::string>>{
            {},
            {"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true"},
            {"train.shards=4", "loss.label_smoothing=0.1"}}) {
+    options.push_back("run.device=" + to_string(device));
     auto whole = rows_of(small(options));
     std::vector<std::uint64_t> every;
     for (std::uint64_t step = 1; step <= whole.size(); ++step) every.push_back(step);
@@ -70,8 +72,10 @@ BOOST_AUTO_TEST_CASE(NUM_7_a_training_resumed_before_any_step_has_the_bits_of_th
   }
 }
 
-BOOST_AUTO_TEST_CASE(NUM_11_the_masks_and_ids_do_not_depend_on_the_shards) {
-  auto whole = rows_of(small({"train.steps=1"})), cut = rows_of(small({"train.steps=1", "train.shards=8"}));
+CONTRACT(NUM_11_the_masks_and_ids_do_not_depend_on_the_shards) {
+  const std::string there = "run.device=" + to_string(device);
+  auto whole = rows_of(small({there, "train.steps=1"})),
+       cut = rows_of(small({there, "train.steps=1", "train.shards=8"}));
   BOOST_TEST(whole[0].masks == cut[0].masks);
   BOOST_TEST(whole[0].ids_digest == cut[0].ids_digest);
 }
@@ -92,15 +96,6 @@ BOOST_AUTO_TEST_CASE(OPT_3_a_step_that_is_not_finite_leaves_the_training_as_it_w
   BOOST_CHECK_THROW(training.advance(), Error);
   BOOST_TEST(training.parameters_digest() == before);
   BOOST_TEST(training.step() == 1u);
-}
-
-BOOST_AUTO_TEST_CASE(NUM_14_the_self_test_prints_one_digest_over_threads) {
-  std::string digest = selftest_digest(run_selftest());
-  for (int count : {2, 3, 7}) {
-    set_threads(count);
-    BOOST_TEST(selftest_digest(run_selftest()) == digest);
-  }
-  set_threads(1);
 }
 
 BOOST_AUTO_TEST_CASE(RES_10_after_the_second_step_a_training_asks_for_no_more_memory) {

@@ -4,11 +4,14 @@
 #include <tuple>
 
 #include "compare_support.hpp"
-
-BOOST_AUTO_TEST_SUITE(compare_runs_suite)
+#include "device/cpu/thread_pool.hpp"
+#include "harness/run.hpp"
+#include "support/contract.hpp"
 
 using namespace assay;
 using namespace assay::compare_test;
+
+BOOST_AUTO_TEST_SUITE(compare_runs_suite)
 
 /// A script that changes the row of one step.
 Script at_step(std::uint64_t step, const std::function<void(StepRow&)>& change) {
@@ -42,6 +45,24 @@ BOOST_AUTO_TEST_CASE(CMP_1_a_run_equals_itself_and_its_copy_under_every_policy) 
       BOOST_TEST(comparison.checkpoints == (std::vector<std::uint64_t>{2, 3}), boost::test_tools::per_element());
       BOOST_TEST(comparison.tensors.size() == 3u);
     }
+}
+
+BOOST_AUTO_TEST_CASE(CMP_1_a_run_that_took_another_time_elsewhere_equals_it) {
+  Folder folder;
+  Script script;
+  script.provenance = {{"device", "simulated"}, {"threads", "7"}, {"data_digest", "d1"}, {"started", "another day"}};
+  script.resolved["run.device"] = "simulated";
+  script.resolved["run.threads"] = 7;
+  script.on_result = [](RunResult& result) { result.seconds = 99; };
+  const Comparison comparison = compare_with(folder, script);
+  BOOST_TEST(comparison.holds, verdict_text(comparison));
+}
+
+BOOST_AUTO_TEST_CASE(CMP_1_a_run_whose_loss_is_NaN_equals_itself) {
+  Folder folder;
+  write_run(folder / "a", at_step(2, [](StepRow& row) { row.loss = std::numeric_limits<double>::quiet_NaN(); }));
+  for (const char* policy : {"bitwise", "ulp:0", "close:0,0"})
+    BOOST_TEST(compare_runs(folder / "a", folder / "a", parse_policy(policy)).holds, policy);
 }
 
 BOOST_AUTO_TEST_CASE(CMP_2_one_flipped_bit_in_one_gradient_digest_is_found_at_its_step_and_tensor) {
@@ -337,3 +358,29 @@ BOOST_AUTO_TEST_CASE(FILE_6_a_damaged_segment_or_checkpoint_is_an_error_that_nam
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+CONTRACT(CMP_1_an_experiment_run_twice_is_one_run_on_any_threads) {
+  Folder folder;
+  const std::string file = folder / "small.toml";
+  files_test::put_bytes(file, R"(
+    data = { kind = "synthetic", validation = 20, synthetic = { samples = 150, features = 12, classes = 4 } }
+    model = { layers = [12, 17, 4], dropout = 0.25 }
+    train = { batch = 32, steps = 6, shards = 2, validate_every = 3 }
+    checkpoint = { every = 4 }
+  )");
+  const std::string device_key = "run.device=" + to_string(device);
+  run_experiment({.source = file, .overrides = {device_key}, .out = folder / "once"});
+  run_experiment({.source = file, .overrides = {device_key, "run.threads=3"}, .out = folder / "again"});
+  set_threads(1);
+  const Comparison comparison = compare_runs(folder / "once", folder / "again", Policy{});
+  BOOST_TEST(comparison.holds, verdict_text(comparison));
+  BOOST_TEST(comparison.steps_compared == 6u);
+  BOOST_TEST(comparison.checkpoints == (std::vector<std::uint64_t>{3, 4, 6}), boost::test_tools::per_element());
+  BOOST_TEST(comparison.validations_compared == 2u);
+  const Comparison another = compare_runs(
+      folder / "once",
+      run_experiment({.source = file, .overrides = {device_key, "experiment.seed=2"}, .out = folder / "another"})
+          .folder,
+      Policy{});
+  BOOST_TEST(refusal_text(another) == "CMP-4: not the same experiment: experiment.seed is 0 in A, 2 in B");
+}

@@ -14,17 +14,12 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
+#include "device/cpu/float_environment.hpp"
 
 namespace assay {
 namespace {
 
 thread_local bool inside_loop = false;
-
-// Round to nearest, subnormals kept, no traps; the low six bits are sticky flags and mean nothing here.
-void require_default_float_environment() {
-  if ((_mm_getcsr() & 0xffc0u) != 0x1f80u)
-    throw Error("NUM-1", "floating-point environment", "MXCSR 0x1f80", std::to_string(_mm_getcsr()));
-}
 
 // Pauses of some tens of microseconds in all, in which a loop often follows on the last one. Waking a sleeping thread
 // takes as long as a small kernel.
@@ -46,6 +41,7 @@ class ThreadPool {
 
   void resize(long count, const char* source, const std::string& found) {
     if (count < 1 || count > 1024) throw Error("NUM-1", source, "1 to 1024 threads", found);
+    require_default_float_environment(source);  // the workers inherit it
     stop();
     stopping_ = false;
     pauses_ = count <= static_cast<long>(std::thread::hardware_concurrency()) ? pauses_before_sleep : 0;
@@ -81,7 +77,8 @@ class ThreadPool {
   static void run_part(const Task& task, std::int64_t part) {
     if (part >= task.parts) return;
     inside_loop = true;
-    task.work(task.context, part * task.count / task.parts, (part + 1) * task.count / task.parts);
+    task.work(task.context, part * task.count / task.parts,
+              (part + 1) * task.count / task.parts - (task.parts > 1 && sabotaged("parts_end_early")));
     inside_loop = false;
   }
 
@@ -94,7 +91,7 @@ class ThreadPool {
   }
 
   void work(int index) {
-    require_default_float_environment();
+    if (sabotaged("workers_flush_subnormals")) _mm_setcsr(0x9fc0);
     for (std::uint64_t seen = 0;; ++seen) {
       wait(start_, [&] { return stopping_ || generation_ != seen; });
       if (stopping_) return;

@@ -10,7 +10,8 @@ namespace assay {
 /// The number of threads that kernels use; at first ASSAY_THREADS, else 1.
 int threads();
 
-/// Errors: NUM-1 for fewer than 1 or more than 1024 threads. Not to be called while a kernel runs.
+/// Errors: NUM-1 for fewer than 1 or more than 1024 threads, or a caller with a floating-point environment of its own
+/// (see float_environment.hpp). Not to be called while a kernel runs.
 void set_threads(int count);
 
 /// Modes of a thread, one bit each, that the workers of its parallel loops share while they work for it. The layers

@@ -1,0 +1,23 @@
+// The floating-point environment of a thread, which every bit rests on.
+#pragma once
+
+#include <xmmintrin.h>
+
+#include <string>
+
+#include "base/error.hpp"
+#include "base/sabotage.hpp"
+
+namespace assay {
+
+/// Refuses to compute on a thread that another library has set to flush subnormals, to round otherwise or to trap.
+/// Errors: NUM-1.
+inline void require_default_float_environment(const std::string& operation) {
+  constexpr unsigned flags = 0x3f;  // sticky, and mean nothing here
+  if (const unsigned found = _mm_getcsr(); (found & ~flags) != 0x1f80 && !sabotaged("any_float_environment"))
+    throw Error("NUM-1", operation,
+                "a thread that rounds to nearest, keeps subnormals and does not trap (MXCSR 0x1f80)",
+                "MXCSR " + std::to_string(found));
+}
+
+}  // namespace assay
