@@ -3,8 +3,8 @@
 
 #include "autograd/views.hpp"
 #include "device/cpu/isa.hpp"
-#include "numerics/order.hpp"
 #include "support/operation.hpp"
+#include "support/plain_loops.hpp"
 
 using namespace assay;
 using namespace assay::test;
@@ -60,10 +60,7 @@ Tensor plain_product(const Tensor& a, const Tensor& b) {
   std::vector<float> chains;
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t column = 0; column < columns; ++column)
-      chains.push_back(numerics::chain_dot(
-          0, static_cast<std::size_t>(depth),
-          [&](std::size_t k) { return x[row * depth + static_cast<std::int64_t>(k)]; },
-          [&](std::size_t k) { return y[static_cast<std::int64_t>(k) * columns + column]; }));
+      chains.push_back(plain::chain_dot(depth, x.begin() + row * depth, 1, y.begin() + column, columns));
   return Tensor::from(chains, {rows, columns});
 }
 

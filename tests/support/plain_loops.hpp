@@ -21,6 +21,17 @@ inline float chain(const std::vector<float>& x) {
   return total;
 }
 
+/// Σ a·b in chain order, the elements of a and b that many places apart.
+inline float chain_dot(std::int64_t count, const float* a, std::int64_t a_step, const float* b, std::int64_t b_step) {
+  float total = 0;
+  for (std::int64_t begin = 0; begin < count; begin += 512) {
+    float part = 0;
+    for (std::int64_t k = begin; k < count && k < begin + 512; ++k) part = std::fma(a[k * a_step], b[k * b_step], part);
+    total = begin == 0 ? part : total + part;
+  }
+  return total;
+}
+
 /// Lane order of `count` steps: step(lane, i) is the lane after element i.
 template <class T>
 T lanes(std::size_t count, const std::function<T(T, std::size_t)>& step) {

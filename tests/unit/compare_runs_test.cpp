@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(CMP_2_one_flipped_bit_in_one_gradient_digest_is_found_at_it
   Folder folder;
   for (std::uint64_t step : {1, 2, 3})
     for (std::size_t column : {0, 1})
-      for (int bit : {0, 31, 63}) {
+      for (int bit : {0, 63}) {
         const auto comparison = compare_with(
             folder, at_step(step, [=](StepRow& row) { row.gradients[column] ^= std::uint64_t{1} << bit; }));
         check_first(comparison, step, "gradients", column ? "fc1.bias" : "fc1.weight");
