@@ -204,7 +204,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"producer_counts_twice", "RES-4", "an operation is recorded as run twice"},
     {"failed_step_keeps_its_draws", "RES-6", "a training step that failed has used up its random numbers"},
     {"failed_launch_counts_as_written", "RES-6", "the version rises before the launch has succeeded"},
-    {"masks_of_each_device", "NUM-8 RES-7", "dropout draws another mask on the simulated device"},
+    {"masks_of_each_device", "RES-7 NUM-8", "dropout draws another mask on the simulated device"},
     {"gradient_dies_with_its_pass", "RES-8", "a gradient stays in the pass that computed it"},
     {"inner_pass_frees", "RES-8", "an inner pass frees what the outer one holds"},
     {"outside_counts_as_a_pass", "RES-9", "a thread that had a pass allocates from its pool also between passes"},

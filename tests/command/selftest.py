@@ -5,10 +5,8 @@ from command import CommandTest, run_assay
 
 class Selftest(CommandTest):
     def test_NUM_14_devices_and_threads_print_one_digest(self):
-        printed = {
-            run_assay("selftest", *options).stdout
-            for options in ([], ["--device", "cpu"], ["--device", "simulated"], ["--device", "simulated", "--threads", "3"])
-        }
+        places = ([], ["--device", "cpu"], ["--device", "simulated"], ["--device", "simulated", "--threads", "3"])
+        printed = {run_assay("selftest", *place).stdout for place in places}
         self.assertEqual(len(printed), 1, printed)
         self.assertRegex(printed.pop(), r"^[0-9a-f]{64}\n$")
 

@@ -40,9 +40,7 @@ def that_must_not_build(root):
 
 def to_come(root):
     """Rows that a page announces: what of them holds already may be tested."""
-    lines = [
-        line for path in files_of(root, "reference/contracts") for line in TO_COME.findall(path.read_text())
-    ]
+    lines = [line for path in files_of(root, "reference/contracts") for line in TO_COME.findall(path.read_text())]
     return set(re.findall(r"\b[A-Z][A-Z0-9]*-\d+\b", "\n".join(lines)))
 
 

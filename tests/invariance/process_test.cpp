@@ -1,6 +1,5 @@
 // The bits of another process: started again, on another instruction set, built by another compiler.
 #include <fstream>
-#include <iostream>
 
 #include "device/cpu/isa.hpp"
 #include "device/cpu/thread_pool.hpp"
@@ -42,17 +41,18 @@ std::string both_digests(Device device) {
 
 }  // namespace
 
-// What the cases below start in another process.
-BOOST_AUTO_TEST_SUITE(another_process, *boost::unit_test::disabled())
-BOOST_AUTO_TEST_CASE(prints_the_digests_of_cpu) { std::cout << both_digests(cpu); }
-BOOST_AUTO_TEST_CASE(prints_the_digests_of_simulated) { std::cout << both_digests(simulated); }
+// What the cases below start in another process; the digests are messages, which the log leaves out by itself.
+BOOST_AUTO_TEST_SUITE(another_process)
+BOOST_AUTO_TEST_CASE(prints_the_digests_of_cpu) { BOOST_TEST_MESSAGE(both_digests(cpu)); }
+BOOST_AUTO_TEST_CASE(prints_the_digests_of_simulated) { BOOST_TEST_MESSAGE(both_digests(simulated)); }
 BOOST_AUTO_TEST_SUITE_END()
 
 CONTRACT(NUM_2_processes_on_every_instruction_set_print_the_same_digests) {
   const std::string here = both_digests(device), name = "another_process/prints_the_digests_of_" + to_string(device);
   for (Isa other : {Isa::baseline, Isa::avx2, Isa::avx512})
     if (other <= isa())
-      BOOST_TEST(printed_by(name, "ASSAY_ISA=" + to_string(other)).ends_with(here), "ASSAY_ISA=" << to_string(other));
+      BOOST_TEST(printed_by(name, "ASSAY_ISA=" + to_string(other)).find(here) != std::string::npos,
+                 "ASSAY_ISA=" << to_string(other));
 }
 
 BOOST_AUTO_TEST_CASE(NUM_2_an_instruction_set_that_is_unknown_is_refused_and_nothing_is_computed) {
@@ -71,10 +71,10 @@ BOOST_AUTO_TEST_CASE(NUM_1_a_number_of_threads_in_the_environment_that_is_none_i
   }
 }
 
-CONTRACT(NUM_5_two_processes_print_the_same_digests) {
+CONTRACT(NUM_5_three_processes_have_the_same_digests) {
   const std::string name = "another_process/prints_the_digests_of_" + to_string(device);
   const std::string first = printed_by(name, ""), second = printed_by(name, "ASSAY_THREADS=2");
-  BOOST_TEST(first.size() >= 130u, first);
+  BOOST_TEST(first.find(both_digests(device)) != std::string::npos, first);
   BOOST_TEST(first == second);
 }
 
