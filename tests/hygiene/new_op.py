@@ -39,10 +39,10 @@ class NewOp(unittest.TestCase):
         return subprocess.run([ROOT / "scripts/new_op", "--root", self.copy, name], capture_output=True, text=True)
 
     def test_it_writes_five_files_and_edits_two_lines(self):
-        before = {path.relative_to(self.copy): path.read_text() for path in files_of(self.copy)}
+        before = {path.relative_to(self.copy): path.read_text(errors="replace") for path in files_of(self.copy)}
         done = self.new_op()
         self.assertEqual(done.returncode, 0, done.stderr)
-        after = {path.relative_to(self.copy): path.read_text() for path in files_of(self.copy)}
+        after = {path.relative_to(self.copy): path.read_text(errors="replace") for path in files_of(self.copy)}
         self.assertEqual(sorted(str(path) for path in after.keys() - before.keys()), sorted(NEW))
         added = []
         for path in before:
