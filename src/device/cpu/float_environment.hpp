@@ -12,7 +12,7 @@ namespace assay {
 
 /// Refuses to compute on a thread that another library has set to flush subnormals, to round otherwise or to trap.
 /// Errors: NUM-1.
-inline void require_default_float_environment(const std::string& operation) {
+inline void require_default_float_environment(const char* operation) {
   constexpr unsigned flags = 0x3f;  // sticky, and mean nothing here
   if (const unsigned found = _mm_getcsr(); (found & ~flags) != 0x1f80 && !sabotaged("any_float_environment"))
     throw Error("NUM-1", operation,
