@@ -77,6 +77,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"syntax_errors_pass_through", "FILE-6 RUN-1", "an experiment that is no TOML ends the program"},
     {"runs_are_overwritten", "FILE-7", "a new run is written into the folder of another"},
     {"order_of_names_unchecked", "FILE-8", "the list of names and the order of the datasets are not compared"},
+    {"packing_ends_readers", "FILE-9", "segments that a packing has replaced are removed under their readers"},
     {"closed_segments_are_not_listed", "FILE-9", "run.h5 does not show the steps of closed segments"},
     {"scalar_seeds_2", "GRAPH-1", "backward of a scalar begins with 2"},
     {"seed_of_any_kind", "GRAPH-1", "the shape and device of a seed are not checked"},

@@ -185,7 +185,7 @@ RunWriter RunWriter::create(const std::string& folder, RunDescription descriptio
   make_folder(folder + "/checkpoints");
   RunWriter writer(folder, std::move(description), {});
   writer.publish({}, "running", nullptr);
-  writer.remove_unlisted(nullptr);
+  writer.remove_unlisted({});
   sync_folder(fs::absolute(folder).parent_path().string());
   return writer;
 }
@@ -194,7 +194,7 @@ RunWriter RunWriter::reopen(const std::string& folder) {
   Head head = read_head(folder);
   RunWriter writer(folder, std::move(head.data.description), std::move(head.segments));
   remove_partial_files(folder);
-  writer.remove_unlisted(nullptr);
+  writer.remove_unlisted({});
   return writer;
 }
 
@@ -226,11 +226,11 @@ void RunWriter::close_segment() { close("running", nullptr); }
 void RunWriter::interrupt() { close("interrupted", nullptr); }
 void RunWriter::finish(const RunResult& result) {
   close("complete", &result);
-  remove_unlisted(nullptr);
+  remove_unlisted({});
 }
 
 void RunWriter::close(const std::string& status, const RunResult* result) {
-  std::vector<RunSegment> segments = pack();
+  std::vector<RunSegment> segments = result ? segments_ : pack();  // the end removes what a packing has replaced
   if (rows_.steps() + rows_.validations() > 0 && !sabotaged("closed_segments_are_not_listed"))
     segments.push_back(write_segment(rows_, last_of(segments)));
   publish(std::move(segments), status, result);
@@ -258,6 +258,7 @@ std::vector<RunSegment> RunWriter::pack() {
   auto is_small = [&](const RunSegment& segment) { return rows(segment) < rows_at_most / 2; };
   if (std::count_if(segments_.begin(), segments_.end(), is_small) < static_cast<std::ptrdiff_t>(small_segments))
     return segments_;
+  if (!sabotaged("packing_ends_readers")) replaced_ = segments_;
   std::vector<RunSegment> packed;
   for (std::size_t first = 0, end = 0; first < segments_.size(); first = end) {
     std::size_t count = 0;
@@ -297,8 +298,9 @@ void RunWriter::publish(std::vector<RunSegment> segments, const std::string& sta
     group.set("seconds", result->seconds);
   });
   std::swap(segments_, segments);
-  // A reader that has just opened the run.h5 before this one still finds its segments.
-  remove_unlisted(&segments);
+  // Whoever opened the run.h5 before this one, or one from before the last packing, still finds its segments.
+  segments.insert(segments.end(), replaced_.begin(), replaced_.end());
+  remove_unlisted(segments);
 }
 
 void RunWriter::truncate_to(std::uint64_t step) {
@@ -321,11 +323,10 @@ void RunWriter::truncate_to(std::uint64_t step) {
   rows_ = {};
 }
 
-void RunWriter::remove_unlisted(const std::vector<RunSegment>* also_kept) const {
+void RunWriter::remove_unlisted(const std::vector<RunSegment>& also_kept) const {
   std::set<std::string> listed;
   for (const RunSegment& segment : segments_) listed.insert(segment.file);
-  if (also_kept)
-    for (const RunSegment& segment : *also_kept) listed.insert(segment.file);
+  for (const RunSegment& segment : also_kept) listed.insert(segment.file);
   std::error_code ignored;
   for (const fs::path& file : files_in(folder_)) {
     const std::string name = file.filename().string();

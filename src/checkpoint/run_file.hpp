@@ -81,11 +81,12 @@ class RunWriter {
   std::vector<RunSegment> pack();
   void publish(std::vector<RunSegment> segments, const std::string& status, const RunResult* result);
   void close(const std::string& status, const RunResult* result);
-  void remove_unlisted(const std::vector<RunSegment>* also_kept) const;
+  void remove_unlisted(const std::vector<RunSegment>& also_kept) const;
 
   std::string folder_;
   RunDescription description_;
   std::vector<RunSegment> segments_;
+  std::vector<RunSegment> replaced_;  // by the last packing
   RunTable rows_;
   std::uint64_t next_number_ = 1;
 };

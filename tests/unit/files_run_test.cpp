@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -71,10 +72,14 @@ BOOST_AUTO_TEST_CASE(FILE_9_h5py_sees_all_segments_as_one_also_after_the_folder_
   BOOST_TEST(holds_rows(read_run(folder / "moved"), 35));
 }
 
-/// The steps that a program sees which knows HDF5 and nothing of ours.
-std::vector<std::uint64_t> steps_seen(const std::string& path) {
+hid_t opened(const std::string& path) {
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   BOOST_REQUIRE_MESSAGE(file >= 0, path << " does not open");
+  return file;
+}
+
+/// The steps that a program sees which knows HDF5 and nothing of ours.
+std::vector<std::uint64_t> steps_seen(hid_t file) {
   const hid_t dataset = H5Dopen2(file, "/steps/step", H5P_DEFAULT), space = H5Dget_space(dataset);
   std::vector<std::uint64_t> steps(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space)));
   if (!steps.empty()) BOOST_TEST(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, steps.data()) >= 0);
@@ -82,6 +87,27 @@ std::vector<std::uint64_t> steps_seen(const std::string& path) {
   H5Dclose(dataset);
   H5Fclose(file);
   return steps;
+}
+
+std::vector<std::uint64_t> steps_seen(const std::string& path) { return steps_seen(opened(path)); }
+
+BOOST_AUTO_TEST_CASE(FILE_9_whoever_opened_the_run_before_a_packing_reads_on) {
+  Folder folder;
+  RunWriter run = RunWriter::create(folder.path(), small_description());
+  auto close_until = [&](std::uint64_t end) {
+    for (std::uint64_t last = run.last_step() + 1; last <= end; ++last) {
+      append_until(run, last);
+      run.close_segment();
+    }
+  };
+  close_until(64);
+  BOOST_REQUIRE(run.segments().size() == 64u);
+  const hid_t file = opened(folder / "run.h5");
+  close_until(100);
+  BOOST_REQUIRE(run.segments().size() < 64u);
+  std::vector<std::uint64_t> expected(64);
+  std::iota(expected.begin(), expected.end(), std::uint64_t{1});
+  BOOST_TEST(steps_seen(file) == expected, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(FILE_9_the_library_opens_the_run_beside_its_writer_and_sees_every_closed_segment) {
