@@ -3,8 +3,8 @@
 python=/usr/bin/python3  # the Python of Debian's h5py and matplotlib; another one may stand before it on PATH
 
 packages_to_run=(g++ meson ninja-build pkg-config libeigen3-dev libhdf5-dev libtomlplusplus-dev libcli11-dev
-  nlohmann-json3-dev zlib1g-dev libssl-dev python3 python3-numpy python3-h5py python3-matplotlib python3-jinja2
-  dataset-fashion-mnist)
+  nlohmann-json3-dev zlib1g-dev libssl-dev libboost-context-dev python3 python3-numpy python3-h5py python3-matplotlib
+  python3-jinja2 dataset-fashion-mnist)
 packages_to_test=("${packages_to_run[@]}" libboost-test-dev libmpfr-dev hdf5-tools)
 packages_to_test_all=("${packages_to_test[@]}" clang)
 
