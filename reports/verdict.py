@@ -71,9 +71,13 @@ def sentence(runs, comparisons):
 
 
 def remarks(runs):
-    """What a reader must know beside the verdict: unfinished runs and losses that are not finite."""
+    """What a reader must know beside the verdict: what a device was, unfinished runs and losses that are not finite."""
     notes = []
     for run in runs:
+        if run.provenance.get("device") == "cuda":
+            notes.append(f"{run.label} ran on a GPU: {run.provenance.get('gpu', 'its name is not recorded')}")
+        if run.provenance.get("device") == "simulated":
+            notes.append(f"{run.label} ran on no GPU: its kernels are those of CUDA, run lane by lane on the CPU")
         if not run.complete:
             state = "was interrupted at" if run.status == "interrupted" else "was still running; its file ends at"
             notes.append(f"{run.label} {state} step {run.last_step:,}")

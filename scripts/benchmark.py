@@ -156,7 +156,7 @@ def memory_for(floats):
 
 
 def samples_of_program(options, facts, environment):
-    """The cases of gemm, elementwise or price, each as soon as it was measured."""
+    """The cases of gemm, elementwise, price or cuda, each as soon as it was measured."""
     seconds = QUICK_SECONDS if options.quick else SECONDS
     floats = memory_for(QUICK_FLOATS if options.quick else FLOATS)
     if options.what == "elementwise":
@@ -170,6 +170,9 @@ def samples_of_program(options, facts, environment):
             sample = json.loads(line)
             if "provenance" in sample:
                 facts.update(sample["provenance"])
+            elif "peer" not in sample:
+                process.kill()
+                raise Failed(f"{sample['case']}: nothing to compare with: {sample['against']}")
             else:
                 yield sample
         error = process.stderr.read().strip()
@@ -274,7 +277,7 @@ def run(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("gemm", "elementwise", "price", "train_step"))
+    parser.add_argument("what", choices=("gemm", "elementwise", "price", "train_step", "cuda"))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--case", default="")
     parser.add_argument("--rounds", type=int)

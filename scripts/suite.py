@@ -39,10 +39,10 @@ class Configuration:
 
 RELEASE = Configuration("release", ["--buildtype=release"], repository=True)
 OTHERS = [
-    Configuration("debug", ["--buildtype=debug"], timeout_multiplier=10),
+    Configuration("debug", ["--buildtype=debug", "-Dcuda=disabled"], timeout_multiplier=10),
     Configuration(
         "address",
-        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=address,undefined"],
+        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=address,undefined", "-Dcuda=disabled"],
         timeout_multiplier=10,
         environment={
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -51,12 +51,13 @@ OTHERS = [
     ),
     Configuration(
         "thread",
-        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=thread"],
+        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=thread", "-Dcuda=disabled"],
         timeout_multiplier=20,
         prefix=["setarch", "-R"],  # the run time of GCC 12 gives up on kernels that randomise 32 bits of an address
         environment={"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
     ),
-    Configuration("clang", ["--buildtype=release"], compiler=("clang", "clang++")),
+    # As on a machine without the CUDA toolkit: nothing else is searched than a folder that is given.
+    Configuration("clang", ["--buildtype=release", "-Dcuda-home=/nowhere"], compiler=("clang", "clang++")),
 ]
 
 
@@ -108,6 +109,7 @@ def configure(stages, configuration, strict):
         f"{configuration.name}: configure",
         ["meson", "setup", *(["--reconfigure"] if configured else []), folder, ROOT, *options],
         env={**os.environ, **compilers},
+        note=lambda text: "CUDA " + re.search(r"^\s+cuda\s*: (.*)$", text, re.MULTILINE).group(1),
     )
 
 
@@ -173,6 +175,14 @@ def sabotage(stages):
     return totals
 
 
+def has_gpu(configuration):
+    """Whether the device cuda of that build can be used on this machine."""
+    command = [*configuration.prefix, configuration.folder / "src/app/assay", "devices"]
+    environment = {**os.environ, **configuration.environment}
+    text = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, env=environment).stdout
+    return re.search(r"^cuda +usable ", text, re.MULTILINE) is not None
+
+
 def selftest(stages, configurations):
     """`assay selftest` must print one digest: every build, thread count, instruction set and device."""
     totals, places, reasons = Totals(), {}, {}
@@ -180,7 +190,8 @@ def selftest(stages, configurations):
     settings += [(2, isa, "cpu") for isa in INSTRUCTION_SETS] + [(2, None, "simulated")]
     begin = time.monotonic()
     for configuration in configurations:
-        for threads, isa, device in settings:
+        on_gpu = [(2, None, "cuda")] if has_gpu(configuration) else []
+        for threads, isa, device in settings + on_gpu:
             place = f"{configuration.name}, {device}, {threads} threads" + (f", {isa}" if isa else "")
             command = [
                 *configuration.prefix,

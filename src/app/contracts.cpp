@@ -279,7 +279,8 @@ void add_contracts(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("contracts", "Test the promises, and that their tests can fail");
   command.add_option("ids", options->ids, "Only these: rows (XFER-2) or groups (XFER)")->type_name("ID");
-  command.add_option("--device", options->device, "Only this device: cpu, simulated, or any for rows without one");
+  command.add_option("--device", options->device,
+                     "Only this device: cpu, simulated, cuda, or any for rows without one");
   command.add_flag("--list", options->list, "Print ids, devices and promises, and run nothing");
   command.add_flag("--sabotage", options->sabotage,
                    "Break each promise on purpose in a second test program; lists every id that nothing turns red");

@@ -20,7 +20,8 @@ std::string quoted(const std::string& word) {
 std::string version() {
   const BuildInfo build = build_info();
   return "assay " + build.version + " (numerics " + std::to_string(numerics_version) + ", " + build.build_type + ", " +
-         build.compiler + ", commit " + build.git_commit.substr(0, 12) + (build.git_dirty ? " with changes)" : ")");
+         build.compiler + (build.cuda.empty() ? "" : ", CUDA " + build.cuda) + ", commit " +
+         build.git_commit.substr(0, 12) + (build.git_dirty ? " with changes)" : ")");
 }
 
 int run(int argc, char** argv) {
@@ -29,7 +30,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", version);
   app.footer(
       "Exit status: 0 fine, 1 a comparison or check does not hold, 2 usage, file or device error.\n"
-      "ASSAY_THREADS and ASSAY_ISA=baseline|avx2|avx512 hold for every command.\n"
+      "ASSAY_THREADS, ASSAY_ISA=baseline|avx2|avx512 and ASSAY_CUDA_DEVICE=N hold for every command.\n"
       "Example: assay run experiments/fashion_mnist/smoke.toml --threads 2");
   Action action;
   for (auto add :

@@ -64,8 +64,9 @@ void add_run(CLI::App& app, Action& action) {
       ->required()
       ->type_name("EXPERIMENT.toml|RUN");
   command.add_option("--device", options->device, "Where to compute; assay devices lists them (sets run.device)");
-  command.add_option("--numerics", options->numerics,
-                     "exact: the same bits everywhere; fast: Eigen and libm, no bits promised (sets run.numerics)");
+  command.add_option(
+      "--numerics", options->numerics,
+      "exact: the same bits everywhere; fast: Eigen, libm, cuBLAS, no bits promised (sets run.numerics)");
   command.add_option("--threads", options->threads, "Threads, which never change a bit under exact (sets run.threads)");
   command.add_option("--set", options->settings, "A key of the configuration; the last one of a key wins")
       ->type_name("KEY=VALUE")

@@ -20,7 +20,7 @@ void add_selftest(CLI::App& app, Action& action) {
   };
   auto options = std::make_shared<Options>();
   CLI::App& command = *app.add_subcommand("selftest", "Print one digest over every operation and a short training");
-  command.add_option("--device", options->device, "Where to compute: cpu (default) or simulated");
+  command.add_option("--device", options->device, "Where to compute: cpu (default), simulated or cuda");
   command.add_option("--threads", options->threads, "Threads (default: ASSAY_THREADS, else 1)")
       ->check(CLI::Range(1, 1024));
   command.add_flag("--parts", options->parts, "Also print the digest of each part");
@@ -31,7 +31,7 @@ void add_selftest(CLI::App& app, Action& action) {
     action = [options] {
       const Device device = parse_device(options->device);
       if (device == reference_device)
-        throw Error("XFER-8", "selftest", "--device cpu or simulated, whose bits are promised",
+        throw Error("XFER-8", "selftest", "--device cpu, simulated or cuda, whose bits are promised",
                     "--device " + options->device);
       if (options->threads > 0) set_threads(options->threads);
       const std::vector<SelftestPart> parts = run_selftest(device);

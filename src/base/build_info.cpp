@@ -11,7 +11,7 @@ BuildInfo build_info() {
   std::string dirty_mark = "-dirty";
   bool dirty = commit.size() > dirty_mark.size() && commit.ends_with(dirty_mark);
   if (dirty) commit.resize(commit.size() - dirty_mark.size());
-  return {ASSAY_VERSION, commit, dirty, ASSAY_COMPILER, ASSAY_COMPILER_FLAGS, ASSAY_BUILD_TYPE};
+  return {ASSAY_VERSION, commit, dirty, ASSAY_COMPILER, ASSAY_COMPILER_FLAGS, ASSAY_BUILD_TYPE, ASSAY_CUDA_VERSION};
 }
 
 }  // namespace assay

@@ -12,6 +12,7 @@ struct BuildInfo {
   std::string compiler;    ///< "gcc 12.2.0"
   std::string flags;       ///< of the exact units
   std::string build_type;  ///< "release", with the sanitizers behind it
+  std::string cuda;        ///< version of nvcc, "13.0.88"; empty without CUDA
 };
 
 BuildInfo build_info();

@@ -36,7 +36,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"gradcheck_keeps_its_value", "CHECK-5", "the value from before a check is not put back"},
     {"embedding_first_use_is_lost", "CHECK-6", "the first id contributes nothing to the gradient of a table"},
     {"gradcheck_counts_writes", "CHECK-7", "a check perturbs more where the value was written before"},
-    {"consumers_in_order_of_use", "CKPT-1 GRAPH-2 NUM-10",
+    {"consumers_in_order_of_use", "CKPT-1 GRAPH-2 NUM-10 NUM-12",
      "consumers contribute in the order in which the pass meets them"},
     {"segment_is_not_checkpointed", "CKPT-1 CKPT-7", "a segment is part of the plain graph"},
     {"segment_is_replayed_twice", "CKPT-1", "a backward pass computes a checkpointed segment twice"},
@@ -133,10 +133,11 @@ inline constexpr Saboteur saboteurs[] = {
     {"any_float_environment", "NUM-1", "a thread that flushes subnormals or rounds otherwise computes"},
     {"wide_registers_are_fast", "NUM-2", "where there are wide instructions, kernels of the profile fast run"},
     {"any_instruction_set", "NUM-2", "an instruction set that does not exist is taken for the baseline"},
-    {"one_row_is_a_dot_product", "NUM-3", "the product of a matrix of one row is added in lane order"},
-    {"sums_follow_memory", "NUM-4", "the order of a sum is that of memory, not of the logical axes"},
+    {"one_row_is_a_dot_product", "NUM-3 NUM-12", "the product of a matrix of one row is added in lane order"},
+    {"sums_follow_memory", "NUM-4 NUM-12", "the order of a sum is that of memory, not of the logical axes"},
     {"keys_of_each_process", "NUM-5", "the number of the process goes into the keys of random streams"},
     {"keys_by_the_standard_library", "NUM-6", "keys of random streams are hashes of the standard library"},
+    {"last_block_is_lost", "NUM-8", "where blocks have another size than usual, the last one is not run"},
     {"masks_from_row_0", "NUM-11", "dropout numbers the rows of every shard from 0"},
     {"selftest_ignores_gradients", "NUM-14", "the self-test digests values only"},
     {"selftest_knows_its_device", "NUM-14", "the self-test digests the device too"},
@@ -198,7 +199,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"copy_by_position", "REPL-1", "replicas are matched by place instead of name"},
     {"copy_ignores_extra_names", "REPL-1", "a parameter that only the source has is passed over"},
     {"copy_writes_as_it_looks", "REPL-1", "replicas are written before all parameters were looked at"},
-    {"shards_added_in_a_row", "REPL-2 NUM-11", "the sum over shards is a chain instead of a tree"},
+    {"shards_added_in_a_row", "REPL-2 NUM-11 NUM-12", "the sum over shards is a chain instead of a tree"},
     {"host_reads_device_memory", "RES-1", "device pointers of the simulated device can be followed"},
     {"generations_ignored", "RES-2 RES-8", "a buffer whose memory was taken back is used all the same"},
     {"liveness_by_the_wrong_pool", "RES-3 RES-8", "a buffer of a pass is judged by the persistent pool's generation"},
@@ -243,6 +244,6 @@ inline constexpr Saboteur saboteurs[] = {
 
 /// Promises about the source itself: tests/compile_fail breaks them in sources that must not build, or their test reads
 /// the sources of the library.
-inline constexpr std::string_view kept_by_the_source = "ACC-7 ACC-8 REG-1 REG-2 REG-16 RES-11 VJP-7";
+inline constexpr std::string_view kept_by_the_source = "ACC-7 ACC-8 NUM-13 REG-1 REG-2 REG-16 RES-11 VJP-7";
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 #include "conformance/tensors.hpp"
 #include "conformance/verdict.hpp"
 #include "device/cpu/thread_pool.hpp"
+#include "device/simulated/simt.hpp"
 
 namespace assay::conformance {
 
@@ -42,6 +43,20 @@ template <class Value>
 void expect_same(const Value& expected, const Value& found, const std::string& what) {
   const std::string text = difference(expected, found);
   expect(text.empty(), what + ": " + text);
+}
+
+/// Calls check(order) with the lanes of kernels running in one order after another, `order` saying which.
+template <class Check>
+void in_any_order_of_lanes(Check&& check) {
+  check("lanes in ascending order");
+  {
+    const simt::LaneOrderScope scope(simt::LaneOrder::descending);
+    check("lanes in descending order");
+  }
+  for (std::uint64_t seed : {1, 2, 3}) {
+    const simt::LaneOrderScope scope(simt::LaneOrder::shuffled, seed);
+    check("lanes in a shuffled order");
+  }
 }
 
 /// While one exists kernels run on that many threads.

@@ -6,8 +6,6 @@
 namespace assay::conformance {
 namespace {
 
-constexpr Device all_devices[] = {cpu, simulated, reference_device};
-
 void add_facts(Facts& facts, const std::string& name, const Tensor& value, bool pending, const Tensor& gradient) {
   facts.push_back(name + ", version " + std::to_string(value.version()) + ", " + bits_of(value));
   facts.push_back(name + (pending ? ", gradient " : ", no gradient pending ") + bits_of(gradient));

@@ -9,7 +9,11 @@ std::string text_of(const Verdict& verdict) {
 }
 
 const std::vector<Device>& devices() {
-  static const std::vector<Device> all{cpu, simulated};
+  static const std::vector<Device> all = [] {
+    std::vector<Device> usable{cpu, simulated};
+    if (describe_devices().back().usable) usable.push_back(cuda_device);
+    return usable;
+  }();
   return all;
 }
 

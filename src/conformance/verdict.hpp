@@ -23,7 +23,8 @@ struct Verdict {
 /// "gate on cpu: GRAPH-12: strided inputs give the bits of contiguous ones: …"
 std::string text_of(const Verdict& verdict);
 
-/// The devices that everything is checked on: all that compute in 32 bits.
+/// The devices that everything is checked on: all that compute in 32 bits, cuda where a GPU is usable. Starts it, so it
+/// is called after main has begun.
 const std::vector<Device>& devices();
 
 /// The next of them, to move to.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "device/counters.hpp"
+#include "device/cuda/runtime.hpp"
 #include "device/simulated/memory.hpp"
 
 namespace assay {
@@ -17,6 +18,7 @@ std::byte* reachable(Device device, std::byte* memory) {
 }  // namespace
 
 DeviceBuffer::DeviceBuffer(Device device, std::size_t bytes, Site site) : device_(device), bytes_(bytes) {
+  require_usable(device);
   device_log::allocation(device, bytes, site);
   if (bytes > 0) block_ = std::make_shared<Block>(current_pool(device), bytes);
 }
@@ -28,18 +30,26 @@ void DeviceBuffer::keep() {
 void DeviceBuffer::upload(std::size_t offset, const void* from, std::size_t bytes, Site site) {
   std::byte* to = data();
   device_log::upload(device_, bytes, site);
-  if (bytes > 0) std::memcpy(reachable(device_, to) + offset, from, bytes);
+  if (bytes == 0) return;
+  if constexpr (have_cuda)
+    if (device_ == cuda_device) return cuda::upload(to + offset, from, bytes);
+  std::memcpy(reachable(device_, to) + offset, from, bytes);
 }
 
 void DeviceBuffer::download(std::size_t offset, void* to, std::size_t bytes, Site site) const {
   std::byte* from = data();
   device_log::download(device_, bytes, site);
-  if (bytes > 0) std::memcpy(to, reachable(device_, from) + offset, bytes);
+  if (bytes == 0) return;
+  if constexpr (have_cuda)
+    if (device_ == cuda_device) return cuda::download(to, from + offset, bytes);
+  std::memcpy(to, reachable(device_, from) + offset, bytes);
 }
 
 void DeviceBuffer::fill(const void* value, std::size_t width, std::size_t count) {
   std::byte* to = data();
   device_log::launch(device_, "fill");
+  if constexpr (have_cuda)
+    if (device_ == cuda_device) return cuda::fill(to, value, width, count);
   auto fill_with = [&](auto element) {
     std::memcpy(&element, value, sizeof element);
     std::fill_n(reinterpret_cast<decltype(element)*>(reachable(device_, to)), count, element);

@@ -5,25 +5,44 @@
 #include "base/sabotage.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/cpu/thread_pool.hpp"
+#include "device/cuda/runtime.hpp"
 
 namespace assay {
+namespace {
 
-std::string to_string(Device device) {
-  switch (device.kind) {
-    case DeviceKind::cpu:
-      return "cpu";
-    case DeviceKind::reference:
-      return "reference";
-    default:
-      return "simulated";
+constexpr const char* not_built = "its kernels are not in this build: Meson builds them with nvcc (-Dcuda=enabled)";
+
+DeviceDescription describe_cuda() {
+  if constexpr (have_cuda) {
+    return {"cuda", cuda::usable(), cuda::description()};
+  } else {
+    return {"cuda", false, not_built};
   }
 }
 
+}  // namespace
+
+std::string to_string(Device device) {
+  constexpr const char* names[] = {"cpu", "reference", "simulated", "cuda"};
+  return names[static_cast<int>(device.kind)];
+}
+
 Device parse_device(const std::string& name) {
-  for (Device device : {cpu, reference_device, simulated})
-    if (name == to_string(device) || sabotaged("any_device_name")) return device;
-  throw Error("XFER-8", "choosing a device", "one that this build has: cpu, reference, simulated",
-              name == "cuda" ? "\"cuda\", whose kernels are not in this build" : "\"" + name + "\"");
+  for (Device device : all_devices)
+    if (name == to_string(device) || sabotaged("any_device_name")) {
+      require_usable(device);
+      return device;
+    }
+  throw Error("XFER-8", "choosing a device", "cpu, reference, simulated or cuda", "\"" + name + "\"");
+}
+
+void require_usable(Device device) {
+  if (!(device == cuda_device)) return;
+  if constexpr (have_cuda)
+    if (cuda::usable()) return;
+  throw Error("XFER-8", "choosing a device",
+              "a usable one; simulated (assay run --device simulated) runs the kernels of cuda on the CPU",
+              "cuda: " + describe_cuda().detail);
 }
 
 std::vector<DeviceDescription> describe_devices() {
@@ -32,8 +51,9 @@ std::vector<DeviceDescription> describe_devices() {
   return {
       {"cpu", true, cpu_model() + ", " + instructions + " kernels, " + workers},
       {"reference", true, "float64 oracle, straight loops, one thread"},
-      {"simulated", true, "memory that the host cannot touch, counted transfers and launches; the cpu's kernels"},
-      {"cuda", false, "its kernels are not in this build"},
+      {"simulated", true,
+       "memory that the host cannot touch, counted transfers and launches; cuda's kernels on the CPU"},
+      describe_cuda(),
   };
 }
 

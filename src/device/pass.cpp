@@ -34,7 +34,7 @@ Pools make_pools() {
   }
   const std::string number = std::to_string(++made);
   Pools pools;
-  for (Device device : {cpu, reference_device, simulated})
+  for (Device device : all_devices)
     pools[static_cast<std::size_t>(device.kind)] =
         std::make_unique<Pool>(device, "pass pool " + number + " of " + to_string(device));
   return pools;

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "device/counters.hpp"
+#include "device/cuda/runtime.hpp"
 #include "device/simulated/memory.hpp"
 
 namespace assay {
@@ -27,11 +28,30 @@ Memory& memory_of(Device device) {
   return all[static_cast<int>(device.kind)];
 }
 
-std::size_t granule(Device device) { return device == simulated ? 256 : 64; }
+std::size_t granule(Device device) { return device == simulated || device == cuda_device ? 256 : 64; }
 
 std::byte* request(Device device, std::size_t bytes) {
+  if constexpr (have_cuda)
+    if (device == cuda_device) return cuda::allocate(bytes);
   if (device == simulated) return simulated_memory::reserve(bytes);
   return static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}, std::nothrow));
+}
+
+// Gives cached memory of all sizes back to the driver; what blocks hold stays. `free[bytes]` keeps its room.
+void release_free_memory([[maybe_unused]] Memory& all) {
+  if constexpr (have_cuda)
+    for (auto& [bytes, free] : all.free)
+      while (!free.empty()) {
+        std::byte* memory = free.back();
+        free.pop_back();
+        cuda::release(memory);
+      }
+}
+
+std::string left_on([[maybe_unused]] Device device) {
+  if constexpr (have_cuda)
+    if (device == cuda_device) return cuda::free_memory() + " free";
+  return "none left";
 }
 
 // A signalling NaN in fresh memory and another pattern in freed memory: neither ever looks like the right answer.
@@ -42,6 +62,7 @@ void poison([[maybe_unused]] Device device, [[maybe_unused]] std::byte* memory, 
 #ifndef ASSAY_POISON
   if (device != simulated) return;
 #endif
+  if (device == cuda_device) return;
   std::byte* host = device == simulated ? simulated_memory::on_host(memory) : memory;
   for (std::size_t i = 0; i < bytes; i += sizeof pattern) std::memcpy(host + i, &pattern, sizeof pattern);
 }
@@ -67,9 +88,13 @@ Block::Block(Pool& from, std::size_t size) : pool(&from), generation(0) {
     free.pop_back();
   } else {
     memory = request(device, bytes);
+    if (!memory && device == cuda_device) {
+      release_free_memory(all);
+      memory = request(device, bytes);
+    }
     if (!memory)
       throw Error("RES-6", "allocation on " + to_string(device), std::to_string(bytes) + " bytes of memory",
-                  "none left");
+                  left_on(device));
     device_log::requested(device);
     free.reserve(free.capacity() + 1);  // so that giving it back cannot fail
   }
@@ -125,9 +150,9 @@ void Pool::next_generation(std::shared_ptr<const std::string> pass) {
 }
 
 Pool& persistent_pool(Device device) {
-  static Pool* all[device_kinds] = {new Pool(cpu, "persistent pool of cpu"),
-                                    new Pool(reference_device, "persistent pool of reference"),
-                                    new Pool(simulated, "persistent pool of simulated")};
+  static Pool* all[device_kinds] = {
+      new Pool(cpu, "persistent pool of cpu"), new Pool(reference_device, "persistent pool of reference"),
+      new Pool(simulated, "persistent pool of simulated"), new Pool(cuda_device, "persistent pool of cuda")};
   return *all[static_cast<int>(device.kind)];
 }
 

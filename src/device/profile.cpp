@@ -11,6 +11,7 @@ namespace assay {
 namespace {
 
 std::atomic<Profile> chosen = Profile::exact;
+std::atomic<bool> tf32_allowed = false;
 
 }  // namespace
 
@@ -20,6 +21,9 @@ Profile profile() {
 }
 
 void set_profile(Profile profile) { chosen.store(profile, std::memory_order_relaxed); }
+
+bool tf32() { return tf32_allowed.load(std::memory_order_relaxed); }
+void set_tf32(bool allowed) { tf32_allowed.store(allowed, std::memory_order_relaxed); }
 
 std::string to_string(Profile profile) { return profile == Profile::exact ? "exact" : "fast"; }
 

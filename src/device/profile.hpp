@@ -7,7 +7,8 @@ namespace assay {
 
 /// `exact` has the bits of reference/numerics.md. In `fast` the cpu device leaves matrix products to Eigen and exp,
 /// log, tanh, sigmoid and erf to libm, wherever an operation uses them; their bits may change with the processor, the
-/// number of threads and the versions of both libraries. All else is the same.
+/// number of threads and the versions of both libraries. On cuda it leaves matrix products to cuBLAS. All else is the
+/// same.
 enum class Profile { exact, fast };
 
 /// The profile of all kernels of this process, on whatever thread they are called; `exact` until `set_profile`.
@@ -17,6 +18,11 @@ Profile profile();
 ///
 ///     set_profile(Profile::fast);
 void set_profile(Profile profile);
+
+/// Whether matrix products of `fast` on cuda may round their operands to TF32, 10 bits of mantissa; false until
+/// `set_tf32`.
+bool tf32();
+void set_tf32(bool allowed);
 
 /// "exact" or "fast".
 std::string to_string(Profile profile);

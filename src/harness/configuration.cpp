@@ -168,6 +168,7 @@ class Reader {
       refuse("optimiser.nesterov", "optimiser.momentum above 0 with it", "0");
     if (c.run.numerics == "fast" && c.run.device == "reference")
       refuse("run.numerics", "exact on the device reference, which has one numerics only", "fast");
+    if (c.run.tf32 && c.run.numerics != "fast") refuse("run.tf32", "run.numerics = \"fast\" with it", c.run.numerics);
   }
 
  private:

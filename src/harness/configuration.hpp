@@ -71,6 +71,7 @@ struct Configuration {
     std::string device = "cpu";
     std::int64_t threads = 0;
     std::string numerics = "exact";
+    bool tf32 = false;
     bool digests = true;
   } run;
 

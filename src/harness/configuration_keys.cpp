@@ -126,8 +126,10 @@ std::vector<ConfigurationKey> configuration_keys(Configuration& c) {
       {"run.threads", &c.run.threads, from_to(0, 1024),
        "Threads, which never change a bit under `exact`; 0: `ASSAY_THREADS`, else one per core."},
       {"run.numerics", &c.run.numerics, one_of({"exact", "fast"}),
-       "`exact`: the same bits everywhere; `fast`: on `cpu`, products by Eigen, exp and the like by libm, no bits "
-       "promised."},
+       "`exact`: the same bits everywhere; `fast`: on `cpu`, products by Eigen, exp and the like by libm, on `cuda` "
+       "products by cuBLAS, no bits promised."},
+      {"run.tf32", &c.run.tf32, Allowed{},
+       "Of `fast` on `cuda`: products may round their operands to TF32, which keeps 10 bits of the mantissa."},
       {"run.digests", &c.run.digests, Allowed{},
        "Record a digest of every parameter, gradient and optimiser tensor per step."},
   };

@@ -13,6 +13,7 @@
 #include "checkpoint/hdf5.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/cpu/thread_pool.hpp"
+#include "device/device.hpp"
 
 namespace assay {
 namespace {
@@ -49,6 +50,8 @@ std::map<std::string, std::string> provenance(const Configuration& configuration
       {"command_line", command_line},
       {"hdf5_version", hdf5::library_version()},
   };
+  if (!build.cuda.empty()) all["cuda_version"] = build.cuda;
+  if (configuration.run.device == "cuda") all["gpu"] = describe_devices().back().detail;
   // One digest over all files, and each by name: a set may come from several.
   Sha256 hash;
   for (const DataDigest& digest : data_files(data)) {

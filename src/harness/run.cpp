@@ -12,6 +12,7 @@
 #include "base/sabotage.hpp"
 #include "checkpoint/run_file.hpp"
 #include "device/cpu/thread_pool.hpp"
+#include "device/profile.hpp"
 #include "harness/progress.hpp"
 #include "harness/provenance.hpp"
 #include "harness/training.hpp"
@@ -59,10 +60,11 @@ std::string next_folder() {
 bool may_differ_on_resume(const std::string& key) { return key == "run.device" || key == "run.threads"; }
 
 void require_same_experiment(const std::string& folder, const std::string& before, const std::string& now) {
-  auto a = nlohmann::json::parse(before), b = nlohmann::json::parse(now);
+  const auto a = nlohmann::json::parse(before), b = nlohmann::json::parse(now);
+  const auto defaults = nlohmann::json::parse(resolved_json(Configuration{}));  // of keys that are younger than the run
   for (const auto& [key, value] : b.items()) {
     if (may_differ_on_resume(key)) continue;
-    std::string then = a.contains(key) ? a[key].dump() : "nothing";
+    const std::string then = (a.contains(key) ? a : defaults).at(key).dump();
     if (then != value.dump())
       throw Error("CMP-4", "resume of " + folder, key + " = " + then + ", as the run has it", value.dump());
   }
@@ -250,6 +252,7 @@ RunOutcome run_experiment(const RunRequest& request) {
     configuration = load_configuration(request.source, request.overrides);
   }
   if (configuration.run.threads > 0) set_threads(static_cast<int>(configuration.run.threads));
+  set_tf32(configuration.run.tf32);
 
   Datasets data = load_datasets(configuration.data);
   require_same_data(request.source, before.provenance, data);

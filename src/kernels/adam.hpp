@@ -7,6 +7,7 @@
 
 #include "base/sabotage.hpp"
 #include "kernels/record.hpp"
+#include "numerics/adam.hpp"
 #include "numerics/scalar.hpp"
 #include "reference/adam.hpp"
 
@@ -19,13 +20,8 @@ struct AdamStep {
   std::uint64_t step;
 };
 
-/// The same as the kernel reads it: computed in binary64, each rounded once.
-struct AdamScalars {
-  float beta1, rest1, beta2, rest2;  // rest = 1 − β
-  float rate, scale, epsilon;        // rate = η ÷ (1 − β1ᵗ), scale = 1 ÷ √(1 − β2ᵗ)
-  float keep, decay;                 // what AdamW multiplies the weight by; what Adam adds of it to the gradient
-};
-
+using numerics::AdamScalars;
+/// The same as the kernel reads it.
 inline AdamScalars rounded(const AdamStep& s) {
   double rate = s.learning_rate / (1 - numerics::power(s.beta1, s.step));
   double scale = 1 / numerics::square_root(1 - numerics::power(s.beta2, s.step));
@@ -36,9 +32,14 @@ inline AdamScalars rounded(const AdamStep& s) {
           once(scale),   once(s.epsilon),   once(keep),    once(decay)};
 }
 
-ASSAY_CPU_KERNEL(bool adam_is_finite(View<const float> w, View<const float> m, View<const float> v, View<const float> g,
-                                     AdamScalars scalars))
-ASSAY_CPU_KERNEL(void adam(View<float> w, View<float> m, View<float> v, View<const float> g, AdamScalars scalars))
+/// A slot that says whether all that `adam` would write is finite; what it said before counts too unless this is the
+/// `first` of a parameter's pages.
+ASSAY_DECLARE_KERNEL(void adam_is_finite(View<const float> w, View<const float> m, View<const float> v,
+                                         View<const float> g, AdamScalars scalars, bool first,
+                                         View<std::uint64_t> slot))
+/// Writes if `go` holds a 1.
+ASSAY_DECLARE_KERNEL(void adam(View<float> w, View<float> m, View<float> v, View<const float> g, AdamScalars scalars,
+                               View<const std::uint64_t> go))
 
 /// One parameter's part of a step: the value w, its moments and its gradient. The moments stand in pages, which hold
 /// the rows of w in order; one page is all of them.
@@ -119,13 +120,11 @@ inline void adam_is_finite(const std::vector<AdamUpdate>& updates, const Tensor&
     return;
   }
   const std::vector<detail::AdamPage<const float>> pages = detail::readable_pages(updates);
-  auto look = [&](View<std::uint64_t> finite) {
+  auto look = [&](Device device, View<std::uint64_t> finite) {
     const auto* page = pages.data();
-    for (std::size_t i = 0; i < updates.size(); ++i) {
-      finite.data[i] = 1;
-      for (const auto* end = page + updates[i].m.size(); page != end; ++page)
-        finite.data[i] &= ASSAY_CPU(adam_is_finite)(page->w, page->m, page->v, page->g, page->scalars);
-    }
+    for (std::size_t i = 0; i < updates.size(); ++i)
+      for (std::size_t p = 0; p < updates[i].m.size(); ++p, ++page) ASSAY_KERNEL(adam_is_finite)
+    (device, page->w, page->m, page->v, page->g, page->scalars, p == 0, slot_of(finite, i));
   };
   launch(slots.device(), named("adam_is_finite", look), Slot{slots});
 }
@@ -150,11 +149,13 @@ inline void adam(const std::vector<AdamUpdate>& updates, const Tensor& finite) {
   std::vector<detail::AdamPage<float>> pages;
   for (const AdamUpdate& update : updates)
     detail::add_pages(pages, update, [](const Tensor& t) { return operand(OutUncounted{t}); });
-  auto update_all = [&](View<const std::uint64_t> flags) {
-    if (!all_set(flags.data, updates.size()) && !sabotaged("step_writes_as_it_looks")) return;
-    for (const auto& page : pages) ASSAY_CPU(adam)(page.w, page.m, page.v, page.g, page.scalars);
+  auto update_all = [&](Device where, View<const std::uint64_t> flags, View<std::uint64_t> go) {
+    flags.extent[0] = sabotaged("step_writes_as_it_looks") ? 0 : static_cast<std::int64_t>(updates.size());
+    ASSAY_KERNEL(all_set)(where, flags, go);
+    for (const auto& page : pages)
+      ASSAY_KERNEL(adam)(where, page.w, page.m, page.v, page.g, page.scalars, View<const std::uint64_t>{go.data});
   };
-  launch(device, named("adam", update_all), As<std::uint64_t>{finite});
+  launch(device, named("adam", update_all), As<std::uint64_t>{finite}, Slot{Record(device, 1).all()});
 }
 
 }  // namespace assay::kernels

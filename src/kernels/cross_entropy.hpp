@@ -8,11 +8,11 @@
 namespace assay::kernels {
 
 /// Logits, row losses and gradient are contiguous, and labels are in range; scale is one number.
-ASSAY_CPU_FAST_KERNEL(void cross_entropy(View<const float> logits, View<const std::int32_t> labels, double smoothing,
-                                         std::int32_t ignored, View<float> rows))
-ASSAY_CPU_FAST_KERNEL(void cross_entropy_gradient(View<const float> logits, View<const std::int32_t> labels,
-                                                  double smoothing, std::int32_t ignored, View<const float> scale,
-                                                  View<float> gradient))
+ASSAY_DECLARE_FAST_KERNEL(void cross_entropy(View<const float> logits, View<const std::int32_t> labels,
+                                             double smoothing, std::int32_t ignored, View<float> rows))
+ASSAY_DECLARE_FAST_KERNEL(void cross_entropy_gradient(View<const float> logits, View<const std::int32_t> labels,
+                                                      double smoothing, std::int32_t ignored, View<const float> scale,
+                                                      View<float> gradient))
 
 /// Refuses anything but logits [B, C], C > 0, with labels [B], int32, each in [0, C) or `ignored`. Errors: LAYER-3,
 /// GRAPH-13, ACC-4 for labels of another type.
@@ -32,14 +32,14 @@ inline void require_labels(const char* operation, const Tensor& logits, const Te
 
 /// The loss of each row, [B], +0 where the label is `ignored`; its formula stands at assay::cross_entropy.
 inline Tensor cross_entropy(const Tensor& logits, const Tensor& labels, double smoothing, std::int32_t ignored) {
-  return run(Tensor::uninitialised(labels.shape(), logits.device()), ASSAY_CPU(cross_entropy), reference::cross_entropy,
-             contiguous(logits), Labels{labels}, smoothing, ignored);
+  return run(Tensor::uninitialised(labels.shape(), logits.device()), ASSAY_KERNEL(cross_entropy),
+             reference::cross_entropy, contiguous(logits), Labels{labels}, smoothing, ignored);
 }
 
 /// (p − q)·scale, +0 in rows whose label is `ignored`.
 inline Tensor cross_entropy_gradient(const Tensor& logits, const Tensor& labels, double smoothing, std::int32_t ignored,
                                      const Tensor& scale) {
-  return run(Tensor::uninitialised(logits.shape(), logits.device()), ASSAY_CPU(cross_entropy_gradient),
+  return run(Tensor::uninitialised(logits.shape(), logits.device()), ASSAY_KERNEL(cross_entropy_gradient),
              reference::cross_entropy_gradient, contiguous(logits), Labels{labels}, smoothing, ignored, scale);
 }
 

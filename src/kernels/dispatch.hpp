@@ -8,47 +8,64 @@
 #include "device/counters.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/profile.hpp"
-#include "device/simulated/memory.hpp"
 #include "reference/array.hpp"
 #include "tensor/tensor.hpp"
 
-/// Declares a kernel of the cpu device once: it is built for each of the three instruction sets.
-#define ASSAY_CPU_KERNEL(...) \
-  namespace baseline {        \
-  __VA_ARGS__;                \
-  }                           \
-  namespace avx2 {            \
-  __VA_ARGS__;                \
-  }                           \
-  namespace avx512 {          \
-  __VA_ARGS__;                \
+/// Declares a kernel once: it is built for each of the three instruction sets, on the cpu and on the simulated device,
+/// and by nvcc. Operands are views of the memory of the kernel's device.
+#define ASSAY_DECLARE_KERNEL(...) \
+  namespace baseline {            \
+  __VA_ARGS__;                    \
+  }                               \
+  namespace avx2 {                \
+  __VA_ARGS__;                    \
+  }                               \
+  namespace avx512 {              \
+  __VA_ARGS__;                    \
+  }                               \
+  namespace simulated_baseline {  \
+  __VA_ARGS__;                    \
+  }                               \
+  namespace simulated_avx2 {      \
+  __VA_ARGS__;                    \
+  }                               \
+  namespace simulated_avx512 {    \
+  __VA_ARGS__;                    \
+  }                               \
+  namespace cuda {                \
+  __VA_ARGS__;                    \
   }
 
-/// The same for a kernel of `fast_ops` in meson.build: the profile fast has three more builds of it.
-#define ASSAY_CPU_FAST_KERNEL(...) \
-  ASSAY_CPU_KERNEL(__VA_ARGS__)    \
-  namespace fast_baseline {        \
-  __VA_ARGS__;                     \
-  }                                \
-  namespace fast_avx2 {            \
-  __VA_ARGS__;                     \
-  }                                \
-  namespace fast_avx512 {          \
-  __VA_ARGS__;                     \
+/// The same for a kernel of `fast_ops` in meson.build: the profile fast has three more builds of it on the cpu.
+#define ASSAY_DECLARE_FAST_KERNEL(...) \
+  ASSAY_DECLARE_KERNEL(__VA_ARGS__)    \
+  namespace fast_baseline {            \
+  __VA_ARGS__;                         \
+  }                                    \
+  namespace fast_avx2 {                \
+  __VA_ARGS__;                         \
+  }                                    \
+  namespace fast_avx512 {              \
+  __VA_ARGS__;                         \
   }
 
-/// The kernel of that name: runs the build for this processor and the profile.
-#define ASSAY_CPU(kernel)                                                                 \
-  ::assay::kernels::named(#kernel, [](const auto&... operands) {                          \
-    const bool fast = profile() == Profile::fast;                                         \
-    switch (isa()) {                                                                      \
-      case Isa::avx512:                                                                   \
-        return fast ? fast_avx512::kernel(operands...) : avx512::kernel(operands...);     \
-      case Isa::avx2:                                                                     \
-        return fast ? fast_avx2::kernel(operands...) : avx2::kernel(operands...);         \
-      default:                                                                            \
-        return fast ? fast_baseline::kernel(operands...) : baseline::kernel(operands...); \
-    }                                                                                     \
+/// The kernel of that name: runs the build for the device, this processor and the profile.
+#define ASSAY_KERNEL(kernel)                                                                                        \
+  ::assay::kernels::named(#kernel, [](::assay::Device device, const auto&... operands) {                            \
+    const bool on_host = device == ::assay::cpu, fast = profile() == Profile::fast;                                 \
+    if constexpr (::assay::have_cuda)                                                                               \
+      if (device == ::assay::cuda_device) return fast ? fast_cuda::kernel(operands...) : cuda::kernel(operands...); \
+    switch (isa()) {                                                                                                \
+      case Isa::avx512:                                                                                             \
+        if (!on_host) return simulated_avx512::kernel(operands...);                                                 \
+        return fast ? fast_avx512::kernel(operands...) : avx512::kernel(operands...);                               \
+      case Isa::avx2:                                                                                               \
+        if (!on_host) return simulated_avx2::kernel(operands...);                                                   \
+        return fast ? fast_avx2::kernel(operands...) : avx2::kernel(operands...);                                   \
+      default:                                                                                                      \
+        if (!on_host) return simulated_baseline::kernel(operands...);                                               \
+        return fast ? fast_baseline::kernel(operands...) : baseline::kernel(operands...);                           \
+    }                                                                                                               \
   })
 
 namespace assay::kernels {
@@ -66,6 +83,10 @@ using namespace avx2;
 namespace fast_avx512 {
 using namespace avx512;
 }
+namespace cuda {}
+namespace fast_cuda {
+using namespace cuda;
+}
 
 /// A kernel under the name that counts, faults and traces know it by.
 template <class Call>
@@ -73,8 +94,8 @@ struct Kernel {
   const char* name;
   Call call;
   template <class... Operands>
-  auto operator()(const Operands&... operands) const {
-    return call(operands...);
+  void operator()(Device device, const Operands&... operands) const {
+    call(device, operands...);
   }
 };
 template <class Call>
@@ -98,22 +119,13 @@ struct OutUncounted {
   const Tensor& tensor;
 };
 
-/// `simulated` runs the cpu's kernels on its own memory, which only a launch may reach.
-template <class T>
-View<T> reachable(View<T> view, Device device) {
-  if (device == simulated) view.data = simulated_memory::on_host(view.data);
-  return view;
-}
-
 template <class T>
 View<const T> operand(As<T> as) {
-  return reachable(as.tensor.template view<T>(), as.tensor.device());
+  return as.tensor.template view<T>();
 }
 inline View<const float> operand(const Tensor& tensor) { return operand(As<float>{tensor}); }
-inline View<float> operand(Out out) { return reachable(Tensor(out.tensor).write_view<float>(), out.tensor.device()); }
-inline View<float> operand(OutUncounted out) {
-  return reachable(Tensor(out.tensor).uncounted_write_view<float>(), out.tensor.device());
-}
+inline View<float> operand(Out out) { return Tensor(out.tensor).write_view<float>(); }
+inline View<float> operand(OutUncounted out) { return Tensor(out.tensor).uncounted_write_view<float>(); }
 template <class T>
 T operand(const T& argument) {
   return argument;
@@ -132,11 +144,11 @@ void require_operand(const T&) {}
 /// Runs a kernel of a device with 32-bit numbers. Tensors arrive as views, other arguments as they are. Errors: RES-6
 /// when the launch fails, RES-2, RES-8 and ACC-4 for operands that cannot be used; nothing is written then.
 template <class Call, class... Operands>
-auto launch(Device device, const Kernel<Call>& kernel, const Operands&... operands) {
+void launch(Device device, const Kernel<Call>& kernel, const Operands&... operands) {
   (require_operand(operands), ...);
   if (sabotaged("failed_launch_counts_as_written")) (static_cast<void>(operand(operands)), ...);
   device_log::launch(device, kernel.name);
-  return kernel(operand(operands)...);
+  kernel(device, operand(operands)...);
 }
 
 template <class T>

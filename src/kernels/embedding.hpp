@@ -8,9 +8,9 @@
 namespace assay::kernels {
 
 /// Every operand is contiguous, and ids are in range; y, upstream and ids have as many rows.
-ASSAY_CPU_KERNEL(void embedding(View<const float> table, View<const std::int32_t> ids, View<float> y))
-ASSAY_CPU_KERNEL(void embedding_gradient(View<const std::int32_t> ids, View<const float> upstream, std::int64_t rows,
-                                         View<float> gradient))
+ASSAY_DECLARE_KERNEL(void embedding(View<const float> table, View<const std::int32_t> ids, View<float> y))
+ASSAY_DECLARE_KERNEL(void embedding_gradient(View<const std::int32_t> ids, View<const float> upstream,
+                                             std::int64_t rows, View<float> gradient))
 
 /// Refuses anything but a table [V, C] with ids, int32, each in [0, V). Errors: LAYER-3, GRAPH-13, ACC-4 for ids of
 /// another type.
@@ -36,14 +36,14 @@ inline Tensor row_major(const Tensor& ids) {
 inline Tensor embedding(const Tensor& table, const Tensor& ids) {
   std::vector<std::int64_t> extents = ids.shape().extents();
   extents.push_back(table.shape()[1]);
-  return run(Tensor::uninitialised({ids.size(), table.shape()[1]}, table.device()), ASSAY_CPU(embedding),
+  return run(Tensor::uninitialised({ids.size(), table.shape()[1]}, table.device()), ASSAY_KERNEL(embedding),
              reference::embedding, contiguous(table), Labels{row_major(ids)})
       .reshape(Shape(extents));
 }
 
 /// The gradient by a table of `rows` rows: from +0, upstream rows added in ascending position of their ids.
 inline Tensor embedding_gradient(const Tensor& ids, const Tensor& upstream, std::int64_t rows) {
-  return run(Tensor::uninitialised({rows, upstream.shape()[-1]}, upstream.device()), ASSAY_CPU(embedding_gradient),
+  return run(Tensor::uninitialised({rows, upstream.shape()[-1]}, upstream.device()), ASSAY_KERNEL(embedding_gradient),
              reference::embedding_gradient, Labels{row_major(ids)}, contiguous(upstream), rows);
 }
 

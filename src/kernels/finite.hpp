@@ -6,13 +6,13 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(bool finite(View<const float> x))
+ASSAY_DECLARE_KERNEL(void finite(View<const float> x, View<std::uint64_t> slot))
 
 /// Whether no element is NaN or infinite; true for a tensor without elements.
 inline bool finite(const Tensor& x) {
   Record record(x.device(), 1);
   run_into(
-      record.slot(0), ASSAY_CPU(finite), [](const auto& a) { return reference::finite(a); }, x);
+      record.slot(0), ASSAY_KERNEL(finite), [](const auto& a) { return reference::finite(a); }, x);
   return record.bits(0) != 0;
 }
 

@@ -5,11 +5,12 @@
 
 namespace assay::kernels {
 
+ASSAY_DECLARE_KERNEL(void item(View<const float> x, View<std::uint64_t> slot))
+
 /// Puts the only element of x into a slot, as binary64.
 inline void item(const Tensor& x, const Tensor& slot) {
   run_into(
-      slot, named("item", [](View<const float> from) { return static_cast<double>(*from.data); }),
-      [](const reference::Array& from) { return from.values[0]; }, x);
+      slot, ASSAY_KERNEL(item), [](const reference::Array& from) { return from.values[0]; }, x);
 }
 
 }  // namespace assay::kernels

@@ -27,10 +27,10 @@ inline Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, 
   if (bias.defined()) require_same_device("linear", x, bias);
   const Tensor rows = rows_of(x), added = bias.defined() ? contiguous(bias) : bias;
   Tensor y = Tensor::uninitialised({rows.shape()[0], matrix[0]}, x.device());
-  auto kernel = named("linear", [&](auto a, auto w, auto c) {
+  auto kernel = named("linear", [&](Device device, auto a, auto w, auto c) {
     std::swap(w.extent[0], w.extent[1]);
     std::swap(w.stride[0], w.stride[1]);
-    ASSAY_CPU(matmul)(a, w, Epilogue{added.defined() ? operand(added) : View<const float>(), relu}, c);
+    ASSAY_KERNEL(matmul)(device, a, w, Epilogue{added.defined() ? operand(added) : View<const float>(), relu}, c);
   });
   auto oracle = [&](const auto& a, const auto& w) {
     return reference::linear(a, w, added.defined() ? oracle_operand(added) : reference::zeros({matrix[0]}), relu);

@@ -6,11 +6,11 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_FAST_KERNEL(void log(View<const float> x, View<float> y))
+ASSAY_DECLARE_FAST_KERNEL(void log(View<const float> x, View<float> y))
 
 /// log x, correctly rounded.
 inline Tensor log(const Tensor& x) {
-  return run(Tensor::uninitialised(x.shape(), x.device()), ASSAY_CPU(log), reference::log, x);
+  return run(Tensor::uninitialised(x.shape(), x.device()), ASSAY_KERNEL(log), reference::log, x);
 }
 
 }  // namespace assay::kernels

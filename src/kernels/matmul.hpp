@@ -15,7 +15,11 @@ struct Epilogue {
 };
 
 /// c is row-major in its last two axes; the axes before them are the same in all three.
-ASSAY_CPU_FAST_KERNEL(void matmul(View<const float> a, View<const float> b, Epilogue epilogue, View<float> c))
+ASSAY_DECLARE_FAST_KERNEL(void matmul(View<const float> a, View<const float> b, Epilogue epilogue, View<float> c))
+/// Of all that the profile fast computes otherwise, a GPU has this one: by cuBLAS. Errors: RES-6 where it is missing.
+namespace fast_cuda {
+void matmul(View<const float> a, View<const float> b, Epilogue epilogue, View<float> c);
+}
 
 /// c = a·b with a […, M, K] and b […, K, N], each sum in chain order (N2); axes before the last two broadcast. Either
 /// may be any view, so the four transpose forms are views too. Errors: ACC-4 unless both have two axes and one K,
@@ -31,9 +35,9 @@ inline Tensor matmul(const Tensor& a, const Tensor& b) {
   };
   return run(Tensor::uninitialised(stretched(left[-2], right[-1]), a.device()),
              named("matmul",
-                   [](auto x, auto y, auto z) {
-                     ASSAY_CPU(matmul)
-                     (x, y, Epilogue{}, z);
+                   [](Device device, auto x, auto y, auto z) {
+                     ASSAY_KERNEL(matmul)
+                     (device, x, y, Epilogue{}, z);
                    }),
              reference::matmul, a.expand(stretched(left[-2], left[-1])), b.expand(stretched(right[-2], right[-1])));
 }

@@ -6,11 +6,11 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(void multiply(View<const float> a, View<const float> b, View<float> result))
+ASSAY_DECLARE_KERNEL(void multiply(View<const float> a, View<const float> b, View<float> result))
 
 /// a · b, broadcast by NumPy's rules. Errors: GRAPH-11, GRAPH-13.
 inline Tensor multiply(const Tensor& a, const Tensor& b) {
-  return run_broadcast("multiply", ASSAY_CPU(multiply), reference::multiply, a, b);
+  return run_broadcast("multiply", ASSAY_KERNEL(multiply), reference::multiply, a, b);
 }
 
 }  // namespace assay::kernels

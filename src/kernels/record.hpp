@@ -34,15 +34,19 @@ class Record {
 struct Slot {
   const Tensor& tensor;
 };
-inline View<std::uint64_t> operand(Slot slot) {
-  return reachable(Tensor(slot.tensor).write_view<std::uint64_t>(), slot.tensor.device());
-}
+inline View<std::uint64_t> operand(Slot slot) { return Tensor(slot.tensor).write_view<std::uint64_t>(); }
 inline void require_operand(Slot slot) { slot.tensor.view<std::uint64_t>(); }
+
+/// One slot of several, for a kernel that fills one.
+inline View<std::uint64_t> slot_of(const View<std::uint64_t>& slots, std::size_t index) { return {slots.data + index}; }
 
 inline std::uint64_t as_bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 inline std::uint64_t as_bits(std::uint64_t value) { return value; }
 inline std::uint64_t as_bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 inline std::uint64_t as_bits(bool value) { return value; }
+
+/// 1 if every slot holds a 1, else 0.
+ASSAY_DECLARE_KERNEL(void all_set(View<const std::uint64_t> slots, View<std::uint64_t> verdict))
 
 /// Whether the first `count` slots hold a 1.
 inline bool all_set(const std::uint64_t* slots, std::size_t count) {
@@ -54,15 +58,14 @@ inline void write_slots(const Tensor& slots, const std::vector<std::uint64_t>& n
   slots.slice(0, 0, static_cast<std::int64_t>(numbers.size())).write(numbers);
 }
 
-/// Fills a slot with the number that a kernel returns; on the reference device, with what the oracle returns.
+/// Fills a slot by `kernel(operands…, slot)`; on the reference device, with what the oracle returns.
 template <class Call, class Oracle, class... Operands>
 void run_into(const Tensor& slot, const Kernel<Call>& kernel, Oracle oracle, const Operands&... operands) {
   if (slot.device() == reference_device) {
     device_log::launch(slot.device(), kernel.name);
     write_slots(slot, {as_bits(oracle(oracle_operand(operands)...))});
   } else {
-    auto fill = [&](View<std::uint64_t> to, const auto&... views) { *to.data = as_bits(kernel(views...)); };
-    launch(slot.device(), named(kernel.name, fill), Slot{slot}, operands...);
+    launch(slot.device(), kernel, operands..., Slot{slot});
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/sabotage.hpp"
 #include "kernels/record.hpp"
+#include "numerics/sgd.hpp"
 #include "reference/sgd.hpp"
 
 namespace assay::kernels {
@@ -15,19 +16,18 @@ struct SgdStep {
   bool nesterov;
 };
 
-/// The same as the kernel reads it, each rounded once.
-struct SgdScalars {
-  float rate, momentum, decay;
-  bool nesterov;
-};
-
+using numerics::SgdScalars;
+/// The same as the kernel reads it.
 inline SgdScalars rounded(const SgdStep& s) {
   return {static_cast<float>(s.learning_rate), static_cast<float>(s.momentum), static_cast<float>(s.weight_decay),
           s.nesterov};
 }
 
-ASSAY_CPU_KERNEL(bool sgd_is_finite(View<const float> w, View<const float> u, View<const float> g, SgdScalars scalars))
-ASSAY_CPU_KERNEL(void sgd(View<float> w, View<float> u, View<const float> g, SgdScalars scalars))
+ASSAY_DECLARE_KERNEL(void sgd_is_finite(View<const float> w, View<const float> u, View<const float> g,
+                                        SgdScalars scalars, View<std::uint64_t> slot))
+/// Writes if `go` holds a 1.
+ASSAY_DECLARE_KERNEL(void sgd(View<float> w, View<float> u, View<const float> g, SgdScalars scalars,
+                              View<const std::uint64_t> go))
 
 /// One parameter's part of a step: the value w, its velocity u and its gradient g, of one shape.
 struct SgdUpdate {
@@ -50,11 +50,11 @@ inline void sgd_is_finite(const std::vector<SgdUpdate>& updates, const Tensor& s
     write_slots(slots, finite);
     return;
   }
-  auto look = [&](View<std::uint64_t> finite) {
+  auto look = [&](Device device, View<std::uint64_t> finite) {
     for (std::size_t i = 0; i < updates.size(); ++i) {
       const SgdUpdate& update = updates[i];
-      finite.data[i] =
-          ASSAY_CPU(sgd_is_finite)(operand(update.w), operand(update.u), operand(update.g), rounded(update.step));
+      ASSAY_KERNEL(sgd_is_finite)
+      (device, operand(update.w), operand(update.u), operand(update.g), rounded(update.step), slot_of(finite, i));
     }
   };
   launch(slots.device(), named("sgd_is_finite", look), Slot{slots});
@@ -76,12 +76,14 @@ inline void sgd(const std::vector<SgdUpdate>& updates, const Tensor& finite) {
   }
   for (const SgdUpdate& update : updates)
     for (const Tensor& tensor : {update.w, update.u, update.g}) require_operand(tensor);
-  auto update_all = [&](View<const std::uint64_t> flags) {
-    if (!all_set(flags.data, updates.size()) && !sabotaged("step_writes_as_it_looks")) return;
-    for (const SgdUpdate& update : updates) ASSAY_CPU(sgd)
-    (operand(OutUncounted{update.w}), operand(OutUncounted{update.u}), operand(update.g), rounded(update.step));
+  auto update_all = [&](Device device, View<const std::uint64_t> flags, View<std::uint64_t> go) {
+    flags.extent[0] = sabotaged("step_writes_as_it_looks") ? 0 : static_cast<std::int64_t>(updates.size());
+    ASSAY_KERNEL(all_set)(device, flags, go);
+    for (const SgdUpdate& update : updates) ASSAY_KERNEL(sgd)
+    (device, operand(OutUncounted{update.w}), operand(OutUncounted{update.u}), operand(update.g), rounded(update.step),
+     View<const std::uint64_t>{go.data});
   };
-  launch(finite.device(), named("sgd", update_all), As<std::uint64_t>{finite});
+  launch(finite.device(), named("sgd", update_all), As<std::uint64_t>{finite}, Slot{Record(finite.device(), 1).all()});
 }
 
 }  // namespace assay::kernels

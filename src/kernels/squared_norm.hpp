@@ -2,63 +2,61 @@
 #pragma once
 
 #include "kernels/copy.hpp"
+#include "kernels/multiply.hpp"
 #include "kernels/record.hpp"
-#include "kernels/scale.hpp"
-#include "numerics/scalar.hpp"
+#include "numerics/norm.hpp"
+#include "reference/scale.hpp"
 #include "reference/squared_norm.hpp"
 
 namespace assay::kernels {
 
-/// x is contiguous.
-ASSAY_CPU_KERNEL(double squared_norm(View<const float> x))
+/// x is contiguous; the slot takes the sum, as binary64.
+ASSAY_DECLARE_KERNEL(void squared_norm(View<const float> x, View<std::uint64_t> slot))
+/// The factor of `scaled_to_norm`, one number.
+ASSAY_DECLARE_KERNEL(void norm_factor(View<const std::uint64_t> squares, double limit, View<float> factor))
 
 /// Σ x² over all elements of each tensor, into its slot: in lane order (N3), in binary64, where products of binary32
-/// are exact and cannot overflow.
+/// are exact and cannot overflow. In one launch.
 inline void squared_norms(const std::vector<Tensor>& tensors, const Tensor& slots) {
-  auto kept = [](double squares) { return sabotaged("norm_in_binary32") ? static_cast<float>(squares) : squares; };
+  auto rounded = [](double squares) { return sabotaged("norm_in_binary32") ? static_cast<float>(squares) : squares; };
   if (slots.device() == reference_device) {
     std::vector<std::uint64_t> squares;
-    for (const Tensor& x : tensors) squares.push_back(as_bits(kept(reference::squared_norm(oracle_operand(x)))));
+    for (const Tensor& x : tensors) squares.push_back(as_bits(rounded(reference::squared_norm(oracle_operand(x)))));
     return write_slots(slots, squares);
   }
   std::vector<Tensor> rows;
   for (const Tensor& x : tensors) rows.push_back(contiguous(x));
-  auto fill = [&](View<std::uint64_t> to) {
-    for (std::size_t i = 0; i < rows.size(); ++i) to.data[i] = as_bits(kept(ASSAY_CPU(squared_norm)(operand(rows[i]))));
+  auto fill = [&](Device device, View<std::uint64_t> to) {
+    for (std::size_t i = 0; i < rows.size(); ++i) ASSAY_KERNEL(squared_norm)(device, operand(rows[i]), slot_of(to, i));
   };
   launch(slots.device(), named("squared_norms", fill), Slot{slots});
+  if (sabotaged("norm_in_binary32")) {
+    std::vector<std::uint64_t> squares;
+    for (std::uint64_t bits : slots.slice(0, 0, static_cast<std::int64_t>(rows.size())).read<std::uint64_t>())
+      squares.push_back(as_bits(rounded(std::bit_cast<double>(bits))));
+    write_slots(slots, squares);
+  }
 }
-
-/// The norm of all tensors together, from the sums of squares of `count` tensors, added in their order.
-inline double norm_of(const std::uint64_t* squares, std::size_t count) {
-  double total = 0;
-  for (std::size_t i = 0; i < count; ++i) total += std::bit_cast<double>(squares[i]);
-  return numerics::square_root(total);
-}
-
-/// Whether tensors of this norm are to be scaled to `limit`: strictly above it, and finite.
-inline bool is_above(double norm, double limit) { return norm > limit && norm - norm == 0; }
 
 /// x·(limit ÷ norm) for each tensor if their norm is above `limit`, else copies. `squared_norms` has filled the slots:
 /// the factor is computed where they are, in binary64, and rounded once. In one launch.
 inline std::vector<Tensor> scaled_to_norm(const std::vector<Tensor>& tensors, const Tensor& slots, double limit) {
-  auto factor = [&](const std::uint64_t* squares) {
-    const double norm = norm_of(squares, tensors.size());
-    return is_above(norm, limit) ? limit / norm : 1;
-  };
   std::vector<Tensor> scaled;
   for (const Tensor& x : tensors) scaled.push_back(Tensor::uninitialised(x.shape(), x.device()));
   if (slots.device() == reference_device) {
-    const double by = factor(slots.read<std::uint64_t>().data());
+    const double by = numerics::norm_factor(slots.read<std::uint64_t>().data(), tensors.size(), limit);
     for (std::size_t i = 0; i < tensors.size(); ++i)
       scaled[i].write(reference::scale(oracle_operand(tensors[i]), by).values);
     return scaled;
   }
-  auto scale_all = [&](View<const std::uint64_t> squares) {
-    const auto by = static_cast<float>(factor(squares.data));
-    for (std::size_t i = 0; i < tensors.size(); ++i) ASSAY_CPU(scale)(operand(tensors[i]), by, operand(Out{scaled[i]}));
+  const Tensor factor = Tensor::uninitialised({}, slots.device());
+  auto scale_all = [&](Device device, View<const std::uint64_t> squares, View<float> by) {
+    squares.extent[0] = static_cast<std::int64_t>(tensors.size());
+    ASSAY_KERNEL(norm_factor)(device, squares, limit, by);
+    for (std::size_t i = 0; i < tensors.size(); ++i) ASSAY_KERNEL(multiply)
+    (device, operand(tensors[i]), operand(factor.expand(tensors[i].shape())), operand(Out{scaled[i]}));
   };
-  launch(slots.device(), named("scaled_to_norm", scale_all), As<std::uint64_t>{slots});
+  launch(slots.device(), named("scaled_to_norm", scale_all), As<std::uint64_t>{slots}, Out{factor});
   return scaled;
 }
 

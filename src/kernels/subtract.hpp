@@ -6,11 +6,11 @@
 
 namespace assay::kernels {
 
-ASSAY_CPU_KERNEL(void subtract(View<const float> a, View<const float> b, View<float> result))
+ASSAY_DECLARE_KERNEL(void subtract(View<const float> a, View<const float> b, View<float> result))
 
 /// a − b, broadcast by NumPy's rules. Errors: GRAPH-11, GRAPH-13.
 inline Tensor subtract(const Tensor& a, const Tensor& b) {
-  return run_broadcast("subtract", ASSAY_CPU(subtract), reference::subtract, a, b);
+  return run_broadcast("subtract", ASSAY_KERNEL(subtract), reference::subtract, a, b);
 }
 
 }  // namespace assay::kernels

@@ -10,7 +10,7 @@ namespace assay::kernels {
 
 /// x has the `kept` kept axes first, then the summed ones; y has the kept axes. `lanes`: in lane order, else chain
 /// order.
-ASSAY_CPU_KERNEL(void sum(View<const float> x, int kept, bool lanes, View<float> y))
+ASSAY_DECLARE_KERNEL(void sum(View<const float> x, int kept, bool lanes, View<float> y))
 
 /// Sums over `axes` (negative ones count from the last), which vanish from the shape. In lane order when the last axis
 /// is among them, else in chain order (N3). Errors: ACC-4 for an axis that does not exist or is named twice.
@@ -35,7 +35,7 @@ inline Tensor sum(const Tensor& x, const std::vector<int>& axes) {
     if (!summed[static_cast<std::size_t>(axis)]) ordered = ordered.move_axis(axis, next++);
   bool lanes = !summed.empty() && summed.back();
   if (sabotaged("sums_follow_memory")) lanes = x.contiguous() == lanes;
-  launch(y.device(), ASSAY_CPU(sum), ordered, static_cast<int>(kept.size()), lanes, Out{y});
+  launch(y.device(), ASSAY_KERNEL(sum), ordered, static_cast<int>(kept.size()), lanes, Out{y});
   return y;
 }
 

@@ -3,8 +3,8 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
+#include "numerics/arithmetic.hpp"
 #include "numerics/philox.hpp"
-#include "numerics/scalar.hpp"
 
 namespace assay {
 namespace {

@@ -35,7 +35,9 @@ ASSAY_INLINE double round_to_odd(double sum, double error) {
 
 /// a·b + c rounded once to binary32, by the instruction or with the same bits by exact binary64 arithmetic.
 ASSAY_INLINE float fma(float a, float b, float c) {
-#ifdef __FMA__
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#elif defined(__FMA__)
   return __builtin_fmaf(a, b, c);
 #else
   const double product = static_cast<double>(a) * static_cast<double>(b);  // exact: 48 bits
@@ -51,6 +53,15 @@ float fma(double, double, double) = delete;  // binary64 uses no fma at all: `mu
 /// The a·b + c of sums of products: fma in binary32, × then + (two roundings) in binary64.
 ASSAY_INLINE float multiply_add(float a, float b, float c) { return fma(a, b, c); }
 ASSAY_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
+
+/// √x, rounded once (IEEE 754); x < 0 gives NaN.
+#ifdef __CUDA_ARCH__
+ASSAY_INLINE double square_root(double x) { return __dsqrt_rn(x); }
+ASSAY_INLINE float square_root(float x) { return __fsqrt_rn(x); }
+#else
+ASSAY_INLINE double square_root(double x) { return __builtin_sqrt(x); }
+ASSAY_INLINE float square_root(float x) { return __builtin_sqrtf(x); }
+#endif
 
 /// A polynomial in binary64 by Horner's rule, highest power first: (first·x + rest₀)·x + rest₁ …
 template <typename... Rest>
@@ -101,6 +112,9 @@ ASSAY_INLINE double maximum(double a, double b) {
   const double both = std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & std::bit_cast<std::uint64_t>(b));
   return (a > b || a != a) ? a : a == b ? both : b;
 }
+
+/// Whether x is neither NaN nor infinite.
+ASSAY_INLINE bool is_finite(float x) { return x - x == 0; }
 
 /// x where x is positive or NaN, else +0.
 template <typename T>

@@ -102,5 +102,19 @@ ASSAY_INLINE float sin(float x) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(cos_detail::sin_shifted(magnitude, 0)) ^ sign);
 }
 
+/// cos x in binary64 for |x| ≤ 2²⁰, within one unit in the last place; the same bits everywhere.
+///
+/// y = x − k·π/2 with π/2 in three parts, the first two of 33 bits so that their products with k are exact.
+///
+///     cosine(0x1.921fb54442d18p+0);  // 0x1.1a62633145c07p-54
+inline double cosine(double x) {
+  const double shifted = x * 0x1.45f306dc9c883p-1 + 0x1.8p52;
+  const double k = shifted - 0x1.8p52;
+  const Pair reduced = (exact_sum(x - k * 0x1.921fb544p+0, -k * 0x1.0b4611a6p-34)) + -k * 0x1.3198a2e037073p-69;
+  const unsigned quadrant = static_cast<unsigned>(static_cast<std::int64_t>(k)) % 4;
+  const Pair value = quadrant % 2 == 0 ? cos_detail::cos_of_reduced(reduced) : cos_detail::sin_of_reduced(reduced);
+  return quadrant == 1 || quadrant == 2 ? -value.high : value.high;
+}
+
 }  // namespace ASSAY_ISA
 }  // namespace assay::numerics

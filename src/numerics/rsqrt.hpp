@@ -1,6 +1,7 @@
 // Reciprocal square root in binary32, correctly rounded (N4).
 #pragma once
 
+#include "numerics/arithmetic.hpp"
 #include "numerics/isa.hpp"
 
 namespace assay::numerics {
@@ -12,7 +13,7 @@ inline namespace ASSAY_ISA {
 /// midpoint of binary32 (all 2²⁴ pairs of a mantissa and the parity of its exponent were tried).
 ///
 ///     rsqrt(2.0f);  // 0x1.6a09e6p-1
-ASSAY_INLINE float rsqrt(float x) { return static_cast<float>(1.0 / __builtin_sqrt(static_cast<double>(x))); }
+ASSAY_INLINE float rsqrt(float x) { return static_cast<float>(1.0 / square_root(static_cast<double>(x))); }
 
 }  // namespace ASSAY_ISA
 }  // namespace assay::numerics

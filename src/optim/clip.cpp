@@ -49,7 +49,7 @@ double GradientNorm::value() const {
     if (sum - sum != 0 && !sabotaged("norm_takes_nan"))
       throw Error("OPT-6", "gradient norm", "finite gradients", "that of \"" + pending_[i].name + "\" not finite");
   }
-  return kernels::norm_of(squares.data(), pending_.size());
+  return numerics::norm_of(squares.data(), pending_.size());
 }
 
 double global_gradient_norm(const ParameterList& list) { return GradientNorm(list, record_for(list).all()).value(); }

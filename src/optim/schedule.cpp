@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
+#include "numerics/cos.hpp"
 #include "numerics/scalar.hpp"
 
 namespace assay {

@@ -23,12 +23,13 @@ namespace {
 template <class Visit>
 void for_each_offset(const Shape& shape, const std::array<std::int64_t, max_rank>& strides, std::int64_t offset,
                      Visit&& visit) {
-  std::int64_t index[max_rank] = {};
+  std::int64_t index[max_rank] = {}, extent[max_rank] = {};
+  for (int axis = 0; axis < shape.rank(); ++axis) extent[axis] = shape[axis];
   for (std::int64_t count = shape.size(); count > 0; --count) {
     visit(offset);
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       offset += strides[static_cast<std::size_t>(axis)];
-      if (++index[axis] < shape[axis]) break;
+      if (++index[axis] < extent[axis]) break;
       offset -= index[axis] * strides[static_cast<std::size_t>(axis)];
       index[axis] = 0;
     }

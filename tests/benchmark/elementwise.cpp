@@ -30,13 +30,12 @@
 namespace assay::benchmark {
 namespace {
 
-using namespace kernels;  // whose instruction sets ASSAY_CPU names
+using namespace kernels;  // whose builds ASSAY_KERNEL names
 
 constexpr std::int64_t row_length = 1000;
 constexpr std::int64_t size_step = 16 * row_length;  // whole rows, and every operand begins on a cache line
-volatile double sink;                                // keeps results that nobody reads
 
-void copy_once(View<const float> x, View<float> y) { ASSAY_CPU(copy)(x, y); }
+void copy_once(View<const float> x, View<float> y) { ASSAY_KERNEL(copy)(cpu, x, y); }
 
 // Operands cut one after the other out of one block, and a copy that moves as many bytes as each case does. What is
 // read starts positive, so that no quotient and no root is an exceptional one.
@@ -81,31 +80,32 @@ class Bandwidth {
 template <class Kernel>
 void binary(Bandwidth& memory, const char* name, Kernel kernel) {
   memory.against_copy(name, 12, [&](std::int64_t n) {
-    return [kernel, a = memory.in({n}), b = memory.in({n}), y = memory.out({n})] { kernel(a, b, y); };
+    return [kernel, a = memory.in({n}), b = memory.in({n}), y = memory.out({n})] { kernel(cpu, a, b, y); };
   });
 }
 template <class Kernel>
 void unary(Bandwidth& memory, const char* name, Kernel kernel) {
-  memory.against_copy(
-      name, 8, [&](std::int64_t n) { return [kernel, x = memory.in({n}), y = memory.out({n})] { kernel(x, y); }; });
+  memory.against_copy(name, 8, [&](std::int64_t n) {
+    return [kernel, x = memory.in({n}), y = memory.out({n})] { kernel(cpu, x, y); };
+  });
 }
 
 void against_copy(const Options& options) {
   Bandwidth memory(options);
-  binary(memory, "add", ASSAY_CPU(add));
-  binary(memory, "multiply", ASSAY_CPU(multiply));
-  binary(memory, "divide", ASSAY_CPU(divide));
-  binary(memory, "subtract", ASSAY_CPU(subtract));
-  unary(memory, "relu", ASSAY_CPU(relu));
-  binary(memory, "relu gradient", ASSAY_CPU(relu_gradient));
-  unary(memory, "scale", [](auto x, auto y) { ASSAY_CPU(scale)(x, 0.999f, y); });
+  binary(memory, "add", ASSAY_KERNEL(add));
+  binary(memory, "multiply", ASSAY_KERNEL(multiply));
+  binary(memory, "divide", ASSAY_KERNEL(divide));
+  binary(memory, "subtract", ASSAY_KERNEL(subtract));
+  unary(memory, "relu", ASSAY_KERNEL(relu));
+  binary(memory, "relu gradient", ASSAY_KERNEL(relu_gradient));
+  unary(memory, "scale", [](Device device, auto x, auto y) { ASSAY_KERNEL(scale)(device, x, 0.999f, y); });
 
   memory.against_copy("dropout", 9, [&](std::int64_t n) {
     Tensor mask = Tensor::uninitialised({n}, cpu, Dtype::uint8);
     std::minstd_rand generator(7);
     for (std::int64_t i = 0; i < n; ++i) mask.write_view<std::uint8_t>().data[i] = generator() % 5 != 0;
     return [x = memory.in({n}), y = memory.out({n}), mask] {
-      ASSAY_CPU(dropout)(x, mask.view<std::uint8_t>(), 0.2, y);
+      ASSAY_KERNEL(dropout)(cpu, x, mask.view<std::uint8_t>(), 0.2, y);
     };
   });
 
@@ -113,27 +113,30 @@ void against_copy(const Options& options) {
   float* const results = result.write_view<float>().data;
   const View<float> scalar = view_of(results, {});
   memory.against_copy("sum of all", 4, [&](std::int64_t n) {
-    return [=, x = memory.in({n})] { ASSAY_CPU(sum)(x, 0, true, scalar); };
+    return [=, x = memory.in({n})] { ASSAY_KERNEL(sum)(cpu, x, 0, true, scalar); };
   });
   memory.against_copy("sum over the last axis", 4, [&](std::int64_t n) {
     const View<float> y = view_of(results, {n / row_length});
-    return [=, x = memory.in({n / row_length, row_length})] { ASSAY_CPU(sum)(x, 1, true, y); };
+    return [=, x = memory.in({n / row_length, row_length})] { ASSAY_KERNEL(sum)(cpu, x, 1, true, y); };
   });
   memory.against_copy("sum over the first axis", 4, [&](std::int64_t n) {
     const View<float> y = view_of(results, {row_length});
-    return [=, x = transposed(memory.in({n / row_length, row_length}))] { ASSAY_CPU(sum)(x, 1, false, y); };
+    return [=, x = transposed(memory.in({n / row_length, row_length}))] { ASSAY_KERNEL(sum)(cpu, x, 1, false, y); };
   });
   memory.against_copy("maximum over the last axis", 4, [&](std::int64_t n) {
     const View<float> y = view_of(results, {n / row_length});
-    return [=, x = memory.in({n / row_length, row_length})] { ASSAY_CPU(maximum)(x, y); };
+    return [=, x = memory.in({n / row_length, row_length})] { ASSAY_KERNEL(maximum)(cpu, x, y); };
   });
-  memory.against_copy("squared norm", 4,
-                      [&](std::int64_t n) { return [x = memory.in({n})] { sink = ASSAY_CPU(squared_norm)(x); }; });
+  std::uint64_t number = 0;
+  const View<std::uint64_t> slot{&number};
+  memory.against_copy("squared norm", 4, [&](std::int64_t n) {
+    return [=, x = memory.in({n})] { ASSAY_KERNEL(squared_norm)(cpu, x, slot); };
+  });
   memory.against_copy("mean squared error", 8, [&](std::int64_t n) {
-    return [=, x = memory.in({n}), target = memory.in({n})] { ASSAY_CPU(squared_error)(x, target, scalar); };
+    return [=, x = memory.in({n}), target = memory.in({n})] { ASSAY_KERNEL(squared_error)(cpu, x, target, scalar); };
   });
   memory.against_copy("digest", 4, [&](std::int64_t n) {
-    return [x = memory.in({n})] { sink = static_cast<double>(ASSAY_CPU(digest)(x, std::uint64_t{0})); };
+    return [=, x = memory.in({n})] { ASSAY_KERNEL(digest)(cpu, x, std::uint64_t{0}, slot); };
   });
 
   // As Adam::step does it: one pass that looks whether every result is finite, one that writes.
@@ -142,8 +145,8 @@ void against_copy(const Options& options) {
     const View<float> w = memory.out({n}), m = memory.out({n}), v = memory.out({n});
     return [=, g = memory.in({n})] {
       const auto read = [n](View<float> view) { return view_of<const float>(view.data, {n}); };
-      if (!ASSAY_CPU(adam_is_finite)(read(w), read(m), read(v), g, scalars)) throw std::runtime_error("adam step");
-      ASSAY_CPU(adam)(w, m, v, g, scalars);
+      ASSAY_KERNEL(adam_is_finite)(cpu, read(w), read(m), read(v), g, scalars, true, slot);
+      ASSAY_KERNEL(adam)(cpu, w, m, v, g, scalars, View<const std::uint64_t>{slot.data});
     };
   });
 }
@@ -168,7 +171,7 @@ void against_libm(const Options& options, const char* name, Kernel kernel, float
   Tensor ours = Tensor::zeros(x.shape()), peer = Tensor::zeros(x.shape());
   const View<const float> from = x.view<float>();
   const View<float> to = ours.write_view<float>();
-  const Side our_side{[=] { kernel(from, to); }},
+  const Side our_side{[=] { kernel(cpu, from, to); }},
       peer_side{scalar_calls(f, argument, finish, from, peer.write_view<float>())};
   our_side.call();
   peer_side.call();
@@ -179,15 +182,15 @@ void against_libm(const Options& options, const char* name, Kernel kernel, float
 void against_libm(const Options& options) {
   const auto same = [](float x) { return x; };
   const auto as_it_is = [](float, float value) { return value; };
-  against_libm(options, "exp", ASSAY_CPU(exp), expf, same, as_it_is, -20, 20);
-  against_libm(options, "log", ASSAY_CPU(log), logf, same, as_it_is, 1e-3f, 1e3f);
-  against_libm(options, "tanh", ASSAY_CPU(tanh), tanhf, same, as_it_is, -4, 4);
+  against_libm(options, "exp", ASSAY_KERNEL(exp), expf, same, as_it_is, -20, 20);
+  against_libm(options, "log", ASSAY_KERNEL(log), logf, same, as_it_is, 1e-3f, 1e3f);
+  against_libm(options, "tanh", ASSAY_KERNEL(tanh), tanhf, same, as_it_is, -4, 4);
   const auto sigmoid_of = [](float, float value) { return 1 / (1 + value); };
   against_libm(
-      options, "sigmoid", ASSAY_CPU(sigmoid), expf, [](float x) { return -x; }, sigmoid_of, -4, 4);
+      options, "sigmoid", ASSAY_KERNEL(sigmoid), expf, [](float x) { return -x; }, sigmoid_of, -4, 4);
   const auto gelu_of = [](float x, float value) { return 0.5f * x * (1 + value); };
   const auto erf_argument = [](float x) { return x * 0x1.6a09e6p-1f; };
-  against_libm(options, "gelu, by erf", ASSAY_CPU(gelu), erff, erf_argument, gelu_of, -4, 4);
+  against_libm(options, "gelu, by erf", ASSAY_KERNEL(gelu), erff, erf_argument, gelu_of, -4, 4);
 }
 
 }  // namespace

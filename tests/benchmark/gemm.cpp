@@ -42,7 +42,9 @@ Sgemm load_openblas() {
   return sgemm;
 }
 
-void multiply(View<const float> a, View<const float> b, View<float> c) { ASSAY_CPU(matmul)(a, b, Epilogue{}, c); }
+void multiply(View<const float> a, View<const float> b, View<float> c) {
+  ASSAY_KERNEL(matmul)(cpu, a, b, Epilogue{}, c);
+}
 
 std::string name_of(const char* form, Extents size) {
   return std::string(form) + " " + std::to_string(size.m) + "x" + std::to_string(size.n) + "x" + std::to_string(size.k);

@@ -1,7 +1,7 @@
 // What scripts/benchmark runs: measures the cases of one benchmark and prints their samples as lines of JSON.
 //
 //     benchmark_cases about
-//     benchmark_cases gemm|elementwise|price ROUNDS SECONDS FLOATS [SUBSTRING]
+//     benchmark_cases gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS [SUBSTRING]
 //     benchmark_cases train_step
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,8 @@
 namespace {
 
 int usage() {
-  std::fprintf(stderr, "usage: benchmark_cases about|train_step, or gemm|elementwise|price ROUNDS SECONDS FLOATS\n");
+  std::fprintf(stderr,
+               "usage: benchmark_cases about|train_step, or gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS\n");
   return 2;
 }
 
@@ -42,6 +43,7 @@ int main(int count, char** arguments) try {
   if (name == "gemm") return assay::benchmark::gemm(options), 0;
   if (name == "elementwise") return assay::benchmark::elementwise(options), 0;
   if (name == "price") return assay::benchmark::price(options), 0;
+  if (name == "cuda") return assay::benchmark::cuda(options), 0;
   return usage();
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

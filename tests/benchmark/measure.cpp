@@ -38,9 +38,9 @@ double waited() {
 
 std::int64_t calls_that_last(double seconds, const Side& side) {
   if (side.before) side.before();
-  time_of(1, side.call);
+  time_of(1, side.call, side.finish);
   for (std::int64_t calls = 1;;) {
-    const double took = time_of(calls, side.call).wall;
+    const double took = time_of(calls, side.call, side.finish).wall;
     if (took >= seconds) return calls;
     // At most tenfold, because a short measurement says little; a tenth more than needed, because times vary.
     calls = std::max(calls + 1, static_cast<std::int64_t>(static_cast<double>(calls) *
@@ -50,9 +50,10 @@ std::int64_t calls_that_last(double seconds, const Side& side) {
 
 }  // namespace
 
-Time time_of(std::int64_t calls, const std::function<void()>& call) {
+Time time_of(std::int64_t calls, const std::function<void()>& call, const std::function<void()>& finish) {
   const double before = waited(), wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
   for (std::int64_t i = 0; i < calls; ++i) call();
+  if (finish) finish();
   const Time time{now(CLOCK_MONOTONIC) - wall, now(CLOCK_PROCESS_CPUTIME_ID) - cpu, 0};
   return {time.wall, time.cpu, waited() - before};
 }
@@ -65,23 +66,23 @@ void measure(const Options& options, const Case& one) {
     std::vector<double> wall = {}, cpu = {}, waited = {};
   };
   const std::int64_t our_calls = calls_that_last(options.seconds, one.ours);
-  Measured all[] = {{"ours", one.ours, our_calls},
-                    {"peer", one.peer, calls_that_last(options.seconds, one.peer)},
-                    {"control", one.ours, our_calls}};
+  std::vector<Measured> all = {{"ours", one.ours, our_calls}};
+  if (one.peer.call) all.push_back({"peer", one.peer, calls_that_last(options.seconds, one.peer)});
+  all.push_back({"control", one.ours, our_calls});
   // The threads of a peer may spin for a while after their work, on the processors that ours need next.
   const bool several_threads = one.several_threads || threads() > 1;
   for (int round = 0; round < options.rounds; ++round)
-    for (int place = 0; place < 3; ++place) {
-      Measured& next = all[round % 2 == 0 ? place : 2 - place];
+    for (std::size_t place = 0; place < all.size(); ++place) {
+      Measured& next = all[round % 2 == 0 ? place : all.size() - 1 - place];
       if (several_threads) std::this_thread::sleep_for(std::chrono::milliseconds(50));
       if (next.side.before) next.side.before();
-      const Time time = time_of(next.calls, next.side.call);
+      const Time time = time_of(next.calls, next.side.call, next.side.finish);
       next.wall.push_back(time.wall / static_cast<double>(next.calls));
       next.cpu.push_back(time.cpu / static_cast<double>(next.calls));
       next.waited.push_back(time.waited / static_cast<double>(next.calls));
     }
   nlohmann::json line = {{"case", one.name}, {"unit", one.unit}, {"against", one.against}, {"work", one.work}};
-  line["clock"] = several_threads ? "wall" : "cpu";
+  line["clock"] = several_threads || one.on_gpu ? "wall" : "cpu";
   for (const Measured& measured : all)
     line[measured.name] = {{"wall", measured.wall}, {"cpu", measured.cpu}, {"waited", measured.waited}};
   std::printf("%s\n", line.dump().c_str());

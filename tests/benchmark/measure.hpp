@@ -19,17 +19,19 @@ struct Options {
   std::string wanted = "";  ///< only cases whose name holds it
 };
 
-/// What is timed, and what goes ahead of each measurement outside of its time.
+/// What is timed, what goes ahead of each measurement outside of its time, and what ends it inside of its time.
 struct Side {
   std::function<void()> call;
   std::function<void()> before = {};
+  std::function<void()> finish = {};
 };
 
 struct Case {
   std::string name, unit, against;
-  double work;  ///< of one call of either side: floating-point operations, bytes, elements or steps
-  Side ours, peer;
+  double work;                   ///< of one call of either side: floating-point operations, bytes, elements or steps
+  Side ours, peer;               ///< a peer without a call is left out, and `against` says why
   bool several_threads = false;  ///< whatever `threads()` says
+  bool on_gpu = false;           ///< the clock of the process does not see it
 };
 
 /// In seconds, of the whole process, so that no thread works unseen.
@@ -37,7 +39,7 @@ struct Time {
   double wall, cpu, waited;  ///< `waited`: all threads together, ready to run but without a processor
 };
 
-Time time_of(std::int64_t calls, const std::function<void()>& call);
+Time time_of(std::int64_t calls, const std::function<void()>& call, const std::function<void()>& finish = {});
 
 inline bool is_wanted(const Options& options, const std::string& name) {
   return name.find(options.wanted) != std::string::npos;
@@ -79,6 +81,8 @@ View<T> transposed(View<T> matrix) {
 void gemm(const Options& options);
 void elementwise(const Options& options);
 void price(const Options& options);
+/// Errors: XFER-8 where no GPU can be used.
+void cuda(const Options& options);
 /// Reads "plain N" or "digests N" from standard input, takes that many training steps and prints their time and loss.
 void serve_train_steps();
 

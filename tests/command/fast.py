@@ -1,9 +1,10 @@
 """`--numerics fast`: it runs, says so, is recorded, is compared with exact, and is refused where it has no meaning."""
 
 import json
+import shutil
 
 import h5py
-from command import CommandTest, run_assay
+from command import ROOT, CommandTest, run_assay
 
 # Rounded differently by libm within a few steps, whatever its version: 1 / (1 + exp(-x)) is two roundings more.
 MODEL = ("--set", "model.activation=sigmoid")
@@ -62,4 +63,13 @@ class Fast(CommandTest):
 
     def test_RUN_1_another_profile_is_refused(self):
         self.assert_refused(self.train("--numerics", "quick"), "RUN-1", "run.numerics", "exact, fast", "quick")
+        self.assert_nothing_written()
+
+    def test_CMP_4_an_older_run_goes_on_with_the_default_of_a_newer_key(self):
+        shutil.copytree(ROOT / "tests/data/format-1", self.out)
+        done = run_assay("run", self.out, "--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_RUN_1_tf32_without_fast_is_refused(self):
+        self.assert_refused(self.train("--set", "run.tf32=true"), "RUN-1", "run.tf32", "exact")
         self.assert_nothing_written()

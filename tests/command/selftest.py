@@ -16,5 +16,5 @@ class Selftest(CommandTest):
         self.assertIn("training with AdamW", here.stdout)
 
     def test_a_device_whose_bits_are_not_promised_is_refused(self):
-        self.assert_refused(run_assay("selftest", "--device", "reference"), "XFER-8", "cpu or simulated", "reference")
+        self.assert_refused(run_assay("selftest", "--device", "reference"), "XFER-8", "simulated or cuda", "reference")
         self.assert_refused(run_assay("selftest", "--device", "abacus"), "XFER-8", "abacus")

@@ -5,16 +5,17 @@
 #include <unordered_map>
 
 #include "autograd/ops.hpp"
+#include "broken.hpp"
 #include "conformance/module.hpp"
 #include "conformance/operation.hpp"
 #include "conformance/optimiser.hpp"
 #include "conformance/tensors.hpp"
 #include "device/cpu/thread_pool.hpp"
-#include "gated_linear.hpp"
 #include "kernels/add.hpp"
 #include "kernels/copy.hpp"
-#include "nn/dropout.hpp"
-#include "rmsprop.hpp"
+#include "kernels/multiply.hpp"
+#include "kernels/record.hpp"
+#include "nn/module.hpp"
 
 using namespace assay;
 using namespace assay::conformance;
@@ -162,6 +163,15 @@ BOOST_AUTO_TEST_CASE(operations) {
               return kept.back();
             },
             {"RES-10", "RES-6"});
+}
+
+BOOST_AUTO_TEST_CASE(kernels_of_cuda) {
+  operation("neighbours", [](const auto& x) { return multiply(beside(x[0], Barrier::for_all), x[1]); }, {});
+  operation("a barrier that is missing", [](const auto& x) { return multiply(beside(x[0], Barrier::none), x[1]); },
+            {"NUM-8"});
+  operation("a barrier that not every lane reaches",
+            [](const auto& x) { return multiply(beside(x[0], Barrier::for_some), x[1]); }, {"RES-6", others});
+  operation("lanes that write beyond their row", [](const auto& x) { return multiply(beyond(x[0]), x[1]); }, {"NUM-8"});
 }
 
 namespace {
@@ -314,19 +324,17 @@ class Descent : public Optimiser {
       const Tensor result = next(update, step);
       const auto values = doubles(result);
       finite.push_back(std::all_of(values.begin(), values.end(), [](double value) { return value - value == 0; }));
-      if (at_once() && finite.back()) write(update, result);
+      if (at_once() && finite.back()) write({{result, update.parameter.parameter->value()}});
     }
     kernels::write_slots(step.slots, finite);
   }
   void update(const Step& step) const override {
     if (at_once()) return;
-    std::vector<Tensor> results;
-    for (const Update& update : step.updates) results.push_back(next(update, step));
-    const auto write_all = [&](View<const std::uint64_t> finite) {
-      if (!kernels::all_set(finite.data, results.size())) return;
-      for (std::size_t i = 0; i < results.size(); ++i) write(step.updates[i], results[i]);
-    };
-    kernels::launch(step.slots.device(), kernels::named("descent", write_all), kernels::As<std::uint64_t>{step.slots});
+    if (!kernels::all_set(step.slots.read<std::uint64_t>().data(), step.updates.size())) return;
+    Copies copies;
+    for (const Update& update : step.updates)
+      copies.emplace_back(next(update, step), update.parameter.parameter->value());
+    write(copies);
     for (const Update& update : step.updates) afterwards(*update.parameter.parameter);
   }
   Tensor next(const Update& update, const Step& step) const {
@@ -340,10 +348,14 @@ class Descent : public Optimiser {
   virtual void afterwards(Parameter&) const {}
 
  private:
-  static void write(const Update& update, const Tensor& result) {
-    const auto to = kernels::operand(kernels::OutUncounted{update.parameter.parameter->value()});
-    const auto from = kernels::operand(result);
-    for (std::int64_t n = 0; n < result.size(); ++n) element(to, n) = element(from, n);
+  using Copies = std::vector<std::pair<Tensor, Tensor>>;
+  /// All or, when the launch fails, none.
+  static void write(const Copies& copies) {
+    using namespace assay::kernels;
+    const auto write_all = [&](Device device) {
+      for (const auto& [from, to] : copies) ASSAY_KERNEL(copy)(device, operand(from), operand(OutUncounted{to}));
+    };
+    launch(copies[0].first.device(), named("descent", write_all));
   }
   std::vector<double> beta_powers(std::uint64_t) const override { return {}; }
 };

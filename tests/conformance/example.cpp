@@ -1,4 +1,4 @@
-// An operation, a module and an optimiser of a user's own, each checked against the contracts with Boost.Test.
+// Operations, a module and an optimiser of a user's own, each checked against the contracts with Boost.Test.
 #define BOOST_TEST_MODULE example
 #include <boost/test/unit_test.hpp>
 
@@ -7,6 +7,7 @@
 #include "conformance/optimiser.hpp"
 #include "conformance/tensors.hpp"
 #include "gated_linear.hpp"
+#include "rms_norm.hpp"
 #include "rmsprop.hpp"
 
 using namespace assay;
@@ -18,6 +19,14 @@ BOOST_AUTO_TEST_CASE(gate_keeps_the_contracts) {
                                 .compute = [](const auto& x) { return gate(x[0], x[1]); },
                                 .inputs = {drawn({4, 3}, 1), drawn({4, 3}, 2)},
                                 .batched = {0, 1}}))
+    BOOST_TEST(verdict.holds, text_of(verdict));
+}
+
+BOOST_AUTO_TEST_CASE(rms_norm_keeps_the_contracts) {
+  for (const Verdict& verdict : check_operation({.name = "rms_norm",
+                                .compute = [](const auto& x) { return rms_norm(x[0]); },
+                                .inputs = {drawn({3, 70}, 1)},
+                                .batched = {0}}))
     BOOST_TEST(verdict.holds, text_of(verdict));
 }
 

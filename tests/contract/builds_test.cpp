@@ -1,8 +1,6 @@
-// Contract of the cpu kernels: every build, on any number of threads and over any strides, has the bits of plain loops.
-#include <functional>
+// Contract of the kernels: every build, on any number of threads and over any strides, has the bits of plain loops.
 #include <limits>
 
-#include "device/cpu/isa.hpp"
 #include "kernels/adam.hpp"
 #include "kernels/add.hpp"
 #include "kernels/copy.hpp"
@@ -24,39 +22,23 @@
 #include "kernels/sum.hpp"
 #include "numerics/exp.hpp"
 #include "numerics/log.hpp"
+#include "support/builds.hpp"
 #include "support/operation.hpp"
 #include "support/plain_loops.hpp"
 
-using namespace assay;
+namespace assay::kernels {  // where a kernel is called by its name
+
 using namespace assay::test;
-using kernels::operand;
 
 namespace {
 
 using Row = std::vector<float>;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-// Calls the kernel of that name in the build `isa`.
-#define IN_BUILD(isa, kernel, ...)                                    \
-  ((isa) == Isa::avx512 ? assay::kernels::avx512::kernel(__VA_ARGS__) \
-   : (isa) == Isa::avx2 ? assay::kernels::avx2::kernel(__VA_ARGS__)   \
-                        : assay::kernels::baseline::kernel(__VA_ARGS__))
-
-// Calls check(build, its name and the number of threads) for the builds that this processor runs.
-void in_every_build(const std::string& what, const std::function<void(Isa, const std::string&)>& check) {
-  for (Isa build : {Isa::baseline, Isa::avx2, Isa::avx512})
-    for (int count : {1, 3}) {
-      if (build > isa()) continue;
-      set_threads(count);
-      check(build, what + ", " + to_string(build) + " on " + std::to_string(count) + " threads");
-    }
-  set_threads(1);
-}
-
 // Elements of four kinds: numbers of many magnitudes with zeros of both signs; numbers whose squares underflow, and
 // zeros; such whose products with those of the next seed are −0; and NaNs, infinities and subnormals among numbers.
 enum Kind { ordinary, tiny, vanishing, exceptional };
-Tensor values(const Shape& shape, std::uint64_t seed, Kind kind) {
+Tensor values(const Shape& shape, std::uint64_t seed, Kind kind, Device device) {
   Tensor x = drawn(shape, seed);
   Row all(x.read<float>().begin(), x.read<float>().end());
   const Tensor choice = drawn(shape, seed + 1000, 0, 64);
@@ -72,7 +54,7 @@ Tensor values(const Shape& shape, std::uint64_t seed, Kind kind) {
     if (kind == exceptional && c > 1 && c < 8) all[i] = all[i] * 0x1p-130f;
     if (kind == exceptional && c > 7 && c < 12) all[i] = std::copysign(0.0f, all[i]);
   }
-  return Tensor::from(all, shape);
+  return Tensor::from(all, shape, device);
 }
 
 Row row_of(const Tensor& x, std::int64_t row, std::int64_t length) {
@@ -82,30 +64,30 @@ Row row_of(const Tensor& x, std::int64_t row, std::int64_t length) {
 
 // The tensor of f(row 0), f(row 1), … in that shape.
 template <class F>
-Tensor rows(std::int64_t count, const Shape& shape, F f) {
+Tensor rows(std::int64_t count, const Shape& shape, Device device, F f) {
   Row all;
   for (std::int64_t row = 0; row < count; ++row)
     for (float value : f(row)) all.push_back(value);
-  return Tensor::from(all, shape);
+  return Tensor::from(all, shape, device);
 }
 
 void check_sums(const Tensor& x, int kept, const std::string& what) {
+  const Device device = x.device();
   std::int64_t outputs = 1;
   std::vector<std::int64_t> extents;
   for (int axis = 0; axis < kept; ++axis) extents.push_back(x.shape()[axis]), outputs *= extents.back();
   const std::int64_t length = outputs == 0 ? 0 : x.size() / outputs;
   const auto all = x.read<float>();  // once: reading a view gathers it
   for (bool lanes : {true, false}) {
-    const Tensor expected = rows(outputs, Shape(extents), [&](std::int64_t i) {
+    const Tensor expected = rows(outputs, Shape(extents), device, [&](std::int64_t i) {
       const Row row(all.begin() + i * length, all.begin() + (i + 1) * length);
       return Row{lanes ? plain::lane_sum(row) : plain::chain(row)};
     });
-    in_every_build(what + (lanes ? " in lanes " : " in chains ") + to_string(x.shape()),
-                   [&](Isa build, const std::string& where) {
-                     Tensor y = Tensor::full(Shape(extents), 777);
-                     IN_BUILD(build, sum, operand(x), kept, lanes, y.write_view<float>());
-                     check_same_bits(expected, y, where);
-                   });
+    in_every_build(what + (lanes ? " in lanes " : " in chains ") + to_string(x.shape()), [&](const std::string& where) {
+      Tensor y = Tensor::full(Shape(extents), 777, device);
+      ASSAY_KERNEL(sum)(device, operand(x), kept, lanes, y.write_view<float>());
+      check_same_bits(expected, y, where);
+    });
   }
 }
 
@@ -158,9 +140,7 @@ Row loss_gradient(const Row& x, std::int32_t label, double smoothing, float scal
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(builds)
-
-BOOST_AUTO_TEST_CASE(NUM_2_every_build_sums_in_the_orders_of_plain_loops_over_any_strides) {
+CONTRACT(NUM_2_every_build_sums_in_the_orders_of_plain_loops_over_any_strides) {
   struct Extents {
     std::int64_t rows, length;
   };
@@ -170,14 +150,14 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_sums_in_the_orders_of_plain_loops_over_an
   for (const Extents& e : all) {
     for (Kind kind : {ordinary, tiny, vanishing, exceptional}) {
       if (kind != ordinary && e.rows * e.length > 10000) continue;
-      check_sums(values({e.rows, e.length}, 1, kind), 1, "rows");
-      check_sums(values({e.length, e.rows}, 2, kind).transpose(0, 1), 1, "columns");
+      check_sums(values({e.rows, e.length}, 1, kind, device), 1, "rows");
+      check_sums(values({e.length, e.rows}, 2, kind, device).transpose(0, 1), 1, "columns");
     }
-    check_sums(strided(values({e.rows, e.length}, 3, ordinary)), 1, "strided rows");
-    check_sums(values({e.length, 1}, 4, ordinary).expand({e.length, 3}).transpose(0, 1), 1, "repeated columns");
-    check_sums(values({e.rows, 1}, 5, ordinary).expand({e.rows, e.length}), 1, "repeated elements");
+    check_sums(strided(values({e.rows, e.length}, 3, ordinary, device)), 1, "strided rows");
+    check_sums(values({e.length, 1}, 4, ordinary, device).expand({e.length, 3}).transpose(0, 1), 1, "repeated columns");
+    check_sums(values({e.rows, 1}, 5, ordinary, device).expand({e.rows, e.length}), 1, "repeated elements");
   }
-  const Tensor x = values({6, 70, 50}, 6, ordinary);
+  const Tensor x = values({6, 70, 50}, 6, ordinary, device);
   check_sums(x.move_axis(0, 2), 2, "over the first axis");
   check_sums(x.move_axis(1, 2), 2, "over the middle axis");
   check_sums(x.move_axis(1, 0), 1, "over the first and the last axis");
@@ -186,13 +166,13 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_sums_in_the_orders_of_plain_loops_over_an
   check_sums(strided(x), 0, "over all axes, strided");
   check_sums(x, 3, "over no axis");
   check_sums(x.slice(1, 3, 68).move_axis(2, 0), 1, "over two axes that are not one");
-  check_sums(values({3, 2000, 20}, 7, ordinary).slice(1, 3, 1996).move_axis(2, 0), 1, "over two long ones");
+  check_sums(values({3, 2000, 20}, 7, ordinary, device).slice(1, 3, 1996).move_axis(2, 0), 1, "over two long ones");
 }
 
-BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_plain_loops_in_norms_errors_digests_and_checks) {
+CONTRACT(NUM_2_every_build_has_the_bits_of_plain_loops_in_norms_errors_digests_and_checks) {
   for (std::int64_t size : {0, 1, 15, 16, 17, 31, 32, 33, 511, 512, 513, 4095, 4096, 4097, 50000})
     for (Kind kind : {ordinary, tiny, vanishing, exceptional}) {
-      const Tensor x = values({size}, 1, kind), t = values({size}, 2, kind);
+      const Tensor x = values({size}, 1, kind, device), t = values({size}, 2, kind, device);
       const Row a = row_of(x, 0, size), b = row_of(t, 0, size);
       const auto norm = plain::lanes<double>(a.size(), [&](double lane, std::size_t i) {
         const double value = a[i];
@@ -204,33 +184,34 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_plain_loops_in_norms_erro
       const std::uint64_t digest = plain::digest(a, 1000000007);
       bool finite = true;
       for (float value : a) finite = finite && std::isfinite(value);
-      in_every_build(std::to_string(size) + " elements", [&](Isa build, const std::string& where) {
-        const double found_norm = IN_BUILD(build, squared_norm, operand(x));
-        const std::uint64_t found_digest = IN_BUILD(build, digest, operand(x), std::uint64_t{1000000007});
-        const bool found_finite = IN_BUILD(build, finite, operand(x));
-        Tensor total = Tensor::full({}, 777);
-        IN_BUILD(build, squared_error, operand(x), operand(t), total.write_view<float>());
-        BOOST_TEST(ulp_distance(found_norm, norm) == 0u, "squared norm of " << where);
+      in_every_build(std::to_string(size) + " elements", [&](const std::string& where) {
+        const Record found(device, 3);
+        ASSAY_KERNEL(squared_norm)(device, operand(x), operand(Slot{found.slot(0)}));
+        ASSAY_KERNEL(digest)(device, operand(x), std::uint64_t{1000000007}, operand(Slot{found.slot(1)}));
+        ASSAY_KERNEL(finite)(device, operand(x), operand(Slot{found.slot(2)}));
+        Tensor total = Tensor::full({}, 777, device);
+        ASSAY_KERNEL(squared_error)(device, operand(x), operand(t), total.write_view<float>());
+        BOOST_TEST(ulp_distance(found.number(0), norm) == 0u, "squared norm of " << where);
         BOOST_TEST(ulp_distance(total.read<float>()[0], error) == 0u, "squared error of " << where);
-        BOOST_TEST(found_digest == digest, "digest of " << where);
-        BOOST_TEST(found_finite == finite, "finiteness of " << where);
+        BOOST_TEST(found.bits(1) == digest, "digest of " << where);
+        BOOST_TEST((found.bits(2) == 1) == finite, "finiteness of " << where);
       });
     }
 }
 
-BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_a_plain_loop_in_elementwise_kernels_over_any_views) {
+CONTRACT(NUM_2_every_build_has_the_bits_of_a_plain_loop_in_elementwise_kernels_over_any_views) {
   for (const Shape& shape : {Shape{0, 3}, {1, 1}, {7, 1}, {1, 17}, {5, 10}, {33, 31}, {3, 513}, {130, 400}}) {
     const std::int64_t m = shape[0], n = shape[1];
     for (Kind kind : {ordinary, exceptional}) {
-      const Tensor a = values(shape, 1, kind);
+      const Tensor a = values(shape, 1, kind, device);
       const std::vector<std::pair<std::string, Tensor>> views{
-          {"contiguous", values(shape, 2, kind)},
-          {"strided", strided(values(shape, 3, kind))},
-          {"turned", values({n, m}, 4, kind).transpose(0, 1)},
-          {"one number", values({}, 5, kind).expand(shape)},
-          {"a row", values({n}, 6, kind).expand(shape)},
-          {"a column", values({m, 1}, 7, kind).expand(shape)},
-          {"part of a row", values({2 * n}, 8, kind).slice(0, n, 2 * n).expand(shape)}};
+          {"contiguous", values(shape, 2, kind, device)},
+          {"strided", strided(values(shape, 3, kind, device))},
+          {"turned", values({n, m}, 4, kind, device).transpose(0, 1)},
+          {"one number", values({}, 5, kind, device).expand(shape)},
+          {"a row", values({n}, 6, kind, device).expand(shape)},
+          {"a column", values({m, 1}, 7, kind, device).expand(shape)},
+          {"part of a row", values({2 * n}, 8, kind, device).slice(0, n, 2 * n).expand(shape)}};
       for (const auto& view : views) {
         const std::string& name = view.first;
         const Tensor& b = view.second;
@@ -238,11 +219,11 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_a_plain_loop_in_elementwi
         const auto expected = [&](auto f) {
           Row all;
           for (std::int64_t i = 0; i < x.size(); ++i) all.push_back(f(x[i], y[i]));
-          return Tensor::from(all, shape);
+          return Tensor::from(all, shape, device);
         };
         std::vector<std::uint8_t> kept;
         for (std::int64_t i = 0; i < m * n; ++i) kept.push_back(i % 5 == 0 ? 0 : static_cast<std::uint8_t>(i % 256));
-        const Tensor mask = Tensor::from(kept, shape);
+        const Tensor mask = Tensor::from(kept, shape, device);
         const std::pair<const char*, Tensor> results[] = {
             {"add", expected([](float u, float v) { return u + v; })},
             {"turned add", expected([](float u, float v) { return v + u; })},
@@ -255,24 +236,24 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_a_plain_loop_in_elementwi
             {"scale", expected([](float, float v) { return v * 0.3f; })},
             {"dropout",
              expected([&, i = std::size_t{0}](float, float v) mutable { return kept[i++] != 0 ? v * 1.25f : 0.0f; })}};
-        in_every_build(name + " " + to_string(shape), [&](Isa build, const std::string& where) {
+        in_every_build(name + " " + to_string(shape), [&](const std::string& where) {
           for (const auto& [kernel, wanted] : results)
             for (bool into_strided : {false, true}) {
-              Tensor found = Tensor::full(shape, 777);
+              Tensor found = Tensor::full(shape, 777, device);
               if (into_strided) found = strided(found);
               const View<float> to = found.write_view<float>();
               const View<const float> u = operand(a), v = operand(b);
               const std::string named = kernel;
-              if (named == "add") IN_BUILD(build, add, u, v, to);
-              if (named == "turned add") IN_BUILD(build, add, v, u, to);
-              if (named == "subtract") IN_BUILD(build, subtract, u, v, to);
-              if (named == "multiply") IN_BUILD(build, multiply, u, v, to);
-              if (named == "divide") IN_BUILD(build, divide, u, v, to);
-              if (named == "relu") IN_BUILD(build, relu, v, to);
-              if (named == "relu_gradient") IN_BUILD(build, relu_gradient, v, u, to);
-              if (named == "copy") IN_BUILD(build, copy, v, to);
-              if (named == "scale") IN_BUILD(build, scale, v, 0.3f, to);
-              if (named == "dropout") IN_BUILD(build, dropout, v, operand(kernels::Mask{mask}), 0.2, to);
+              if (named == "add") ASSAY_KERNEL(add)(device, u, v, to);
+              if (named == "turned add") ASSAY_KERNEL(add)(device, v, u, to);
+              if (named == "subtract") ASSAY_KERNEL(subtract)(device, u, v, to);
+              if (named == "multiply") ASSAY_KERNEL(multiply)(device, u, v, to);
+              if (named == "divide") ASSAY_KERNEL(divide)(device, u, v, to);
+              if (named == "relu") ASSAY_KERNEL(relu)(device, v, to);
+              if (named == "relu_gradient") ASSAY_KERNEL(relu_gradient)(device, v, u, to);
+              if (named == "copy") ASSAY_KERNEL(copy)(device, v, to);
+              if (named == "scale") ASSAY_KERNEL(scale)(device, v, 0.3f, to);
+              if (named == "dropout") ASSAY_KERNEL(dropout)(device, v, operand(Mask{mask}), 0.2, to);
               check_same_bits(wanted, found, named + " with " + where);
             }
         });
@@ -281,7 +262,7 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_a_plain_loop_in_elementwi
   }
 }
 
-BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_plain_loops_along_rows) {
+CONTRACT(NUM_2_every_build_has_the_bits_of_plain_loops_along_rows) {
   struct Extents {
     std::int64_t rows, length;
   };
@@ -291,11 +272,13 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_plain_loops_along_rows) {
     all.push_back({length % 5 + 2, length});
   for (const Extents& e : all)
     for (Kind kind : {ordinary, tiny, vanishing, exceptional}) {
+      if (device == simulated && e.rows * e.length > 2100 && (kind != ordinary || e.rows > 1000)) continue;  // slow
       const Shape shape{e.rows, e.length}, one_a_row{e.rows};
-      const Tensor x = values(shape, 1, kind), g = values(shape, 2, kind), up = values(one_a_row, 3, kind);
+      const Tensor x = values(shape, 1, kind, device), g = values(shape, 2, kind, device),
+                   up = values(one_a_row, 3, kind, device);
       std::vector<std::int32_t> all_labels;
       Row results[10];  // of the plain loops, row by row
-      std::int64_t correct = 0;
+      std::uint64_t correct = 0;
       for (std::int64_t row = 0; row < e.rows; ++row) {
         const auto label = row % 4 == 3 ? ignored : static_cast<std::int32_t>(row * 7919 % e.length);
         const Row a = row_of(x, row, e.length), b = row_of(g, row, e.length);
@@ -316,53 +299,57 @@ BOOST_AUTO_TEST_CASE(NUM_2_every_build_has_the_bits_of_plain_loops_along_rows) {
                              loss_gradient(a, label, 0.1, 0.37f)};
         for (std::size_t i = 0; i < 10; ++i) results[i].insert(results[i].end(), parts[i].begin(), parts[i].end());
       }
-      const Tensor labels = Tensor::from(all_labels, one_a_row), scale = Tensor::full({}, 0.37);
-      in_every_build(to_string(shape), [&](Isa build, const std::string& where) {
+      const Tensor labels = Tensor::from(all_labels, one_a_row, device), scale = Tensor::full({}, 0.37, device);
+      in_every_build(to_string(shape), [&](const std::string& where) {
         const View<const float> u = operand(x), v = operand(g), s = operand(scale), w = operand(up);
-        const View<const std::int32_t> classes = operand(kernels::Labels{labels});
-        const std::int64_t found_correct = IN_BUILD(build, count_correct, u, classes);
-        BOOST_TEST(found_correct == correct, "count_correct of " << where);
+        const View<const std::int32_t> classes = operand(Labels{labels});
+        const Record found_correct(device, 1);
+        ASSAY_KERNEL(count_correct)(device, u, classes, operand(Slot{found_correct.slot(0)}));
+        BOOST_TEST(found_correct.bits(0) == correct, "count_correct of " << where);
         for (std::size_t i = 0; i < 10; ++i) {
           const Shape& like = i == 0 || i == 6 || i == 7 ? one_a_row : shape;
-          Tensor found = Tensor::full(like, 777);
+          Tensor found = Tensor::full(like, 777, device);
           const View<float> to = found.write_view<float>();
-          if (i == 0) IN_BUILD(build, maximum, u, to);
-          if (i == 1) IN_BUILD(build, maximum_gradient, u, w, to);
-          if (i == 2) IN_BUILD(build, softmax, u, to);
-          if (i == 3) IN_BUILD(build, softmax_gradient, u, v, to);
-          if (i == 4) IN_BUILD(build, log_softmax, u, to);
-          if (i == 5) IN_BUILD(build, log_softmax_gradient, u, v, to);
-          if (i == 6) IN_BUILD(build, cross_entropy, u, classes, 0.0, ignored, to);
-          if (i == 7) IN_BUILD(build, cross_entropy, u, classes, 0.1, ignored, to);
-          if (i == 8) IN_BUILD(build, cross_entropy_gradient, u, classes, 0.0, ignored, s, to);
-          if (i == 9) IN_BUILD(build, cross_entropy_gradient, u, classes, 0.1, ignored, s, to);
+          if (i == 0) ASSAY_KERNEL(maximum)(device, u, to);
+          if (i == 1) ASSAY_KERNEL(maximum_gradient)(device, u, w, to);
+          if (i == 2) ASSAY_KERNEL(softmax)(device, u, to);
+          if (i == 3) ASSAY_KERNEL(softmax_gradient)(device, u, v, to);
+          if (i == 4) ASSAY_KERNEL(log_softmax)(device, u, to);
+          if (i == 5) ASSAY_KERNEL(log_softmax_gradient)(device, u, v, to);
+          if (i == 6) ASSAY_KERNEL(cross_entropy)(device, u, classes, 0.0, ignored, to);
+          if (i == 7) ASSAY_KERNEL(cross_entropy)(device, u, classes, 0.1, ignored, to);
+          if (i == 8) ASSAY_KERNEL(cross_entropy_gradient)(device, u, classes, 0.0, ignored, s, to);
+          if (i == 9) ASSAY_KERNEL(cross_entropy_gradient)(device, u, classes, 0.1, ignored, s, to);
           const char* const names[] = {"maximum",       "its gradient", "softmax",       "its gradient",
                                        "log_softmax",   "its gradient", "cross_entropy", "smoothed cross_entropy",
                                        "loss gradient", "smoothed one"};
-          check_same_bits(Tensor::from(results[i], like), found, std::string(names[i]) + " of " + where);
+          check_same_bits(Tensor::from(results[i], like, device), found, std::string(names[i]) + " of " + where);
         }
       });
     }
 }
 
-BOOST_AUTO_TEST_CASE(OPT_2_every_build_updates_strided_tensors_and_takes_a_repeated_gradient) {
-  const kernels::AdamScalars scalars = kernels::rounded({1e-2, 0.9, 0.999, 1e-8, 0.01, true, 3});
+CONTRACT(OPT_2_every_build_updates_strided_tensors_and_takes_a_repeated_gradient) {
+  const AdamScalars scalars = rounded({1e-2, 0.9, 0.999, 1e-8, 0.01, true, 3});
   for (const Shape& shape : {Shape{1, 1}, {5, 10}, {33, 31}, {130, 400}}) {
-    const Tensor g = values({shape[1]}, 1, ordinary).expand(shape);
+    const Tensor g = values({shape[1]}, 1, ordinary, device).expand(shape);
     Tensor expected[3];
-    in_every_build(to_string(shape), [&](Isa build, const std::string& where) {
+    in_every_build(to_string(shape), [&](const std::string& where) {
       for (bool views : {false, true}) {
         Tensor state[3];
         for (int i = 0; i < 3; ++i) {
-          state[i] = drawn(shape, static_cast<std::uint64_t>(i), 0, 1);
+          state[i] = drawn(shape, static_cast<std::uint64_t>(i), 0, 1, device);
           if (views) state[i] = strided(state[i]);
         }
-        const bool finite = IN_BUILD(build, adam_is_finite, operand(state[0]), operand(state[1]), operand(state[2]),
-                                     operand(g), scalars);
-        BOOST_TEST(finite, where);
-        const Tensor gradient = views ? g : kernels::copy(g);
-        IN_BUILD(build, adam, state[0].write_view<float>(), state[1].write_view<float>(), state[2].write_view<float>(),
-                 operand(gradient), scalars);
+        const Record finite(device, 1);
+        ASSAY_KERNEL(adam_is_finite)
+        (device, operand(state[0]), operand(state[1]), operand(state[2]), operand(g), scalars, true,
+         operand(Slot{finite.slot(0)}));
+        BOOST_TEST(finite.bits(0) == 1u, where);
+        const Tensor gradient = views ? g : copy(g);
+        ASSAY_KERNEL(adam)
+        (device, state[0].write_view<float>(), state[1].write_view<float>(), state[2].write_view<float>(),
+         operand(gradient), scalars, operand(As<std::uint64_t>{finite.all()}));
         for (int i = 0; i < 3; ++i) {
           if (!expected[i].defined()) expected[i] = state[i];
           check_same_bits(expected[i], state[i], where);
@@ -372,4 +359,4 @@ BOOST_AUTO_TEST_CASE(OPT_2_every_build_updates_strided_tensors_and_takes_a_repea
   }
 }
 
-BOOST_AUTO_TEST_SUITE_END()
+}  // namespace assay::kernels

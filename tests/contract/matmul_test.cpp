@@ -2,14 +2,12 @@
 #include "autograd/matmul.hpp"
 
 #include "autograd/views.hpp"
-#include "device/cpu/isa.hpp"
+#include "support/builds.hpp"
 #include "support/operation.hpp"
 #include "support/plain_loops.hpp"
 
 using namespace assay;
 using namespace assay::test;
-
-BOOST_AUTO_TEST_SUITE(matmul_op)
 
 CONTRACT(CHECK_1_matmul_matches_the_oracle_in_four_transpose_forms) {
   check_operation(
@@ -42,16 +40,8 @@ CONTRACT(CHECK_1_products_of_many_matrices_broadcast_and_their_gradients_sum_bac
       {drawn({3, 5, 9}, 1), drawn({3, 4, 9}, 2)}, 16);
 }
 
+namespace assay::kernels {  // where a kernel is called by its name
 namespace {
-
-using Multiply = void (*)(View<const float>, View<const float>, kernels::Epilogue, View<float>);
-
-std::vector<std::pair<Isa, Multiply>> builds() {
-  std::vector<std::pair<Isa, Multiply>> all{{Isa::baseline, kernels::baseline::matmul}};
-  if (isa() != Isa::baseline) all.emplace_back(Isa::avx2, kernels::avx2::matmul);
-  if (isa() == Isa::avx512) all.emplace_back(Isa::avx512, kernels::avx512::matmul);
-  return all;
-}
 
 // The specification of a product: each element one chain.
 Tensor plain_product(const Tensor& a, const Tensor& b) {
@@ -73,12 +63,12 @@ struct Stored {
   Tensor value, memory;
   View<const float> view;
 };
-Stored stored(std::int64_t rows, std::int64_t columns, int form, std::uint64_t seed) {
+Stored stored(std::int64_t rows, std::int64_t columns, int form, std::uint64_t seed, Device device) {
   if (form < 2) {
-    Tensor x = form == 0 ? drawn({rows, columns}, seed) : drawn({columns, rows}, seed).transpose(0, 1);
+    Tensor x = form == 0 ? drawn({rows, columns}, seed, device) : drawn({columns, rows}, seed, device).transpose(0, 1);
     return {x, x, x.view<float>()};
   }
-  Tensor memory = drawn({rows, 2 * columns}, seed);
+  Tensor memory = drawn({rows, 2 * columns}, seed, device);
   auto all = memory.read<float>();
   std::vector<float> values;
   for (std::int64_t i = 0; i < rows * columns; ++i) values.push_back(all[2 * i]);
@@ -88,34 +78,36 @@ Stored stored(std::int64_t rows, std::int64_t columns, int form, std::uint64_t s
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(NUM_2_every_build_gives_one_chain_in_blocks_of_512_an_element_whatever_the_strides) {
+CONTRACT(NUM_2_every_build_gives_one_chain_in_blocks_of_512_an_element_whatever_the_strides) {
   // Around the tiles (6 and 14 rows; 8, 16 and 32 columns), the blocks, and the sizes from which operands are packed.
   std::vector<Extents> all{{1, 1, 1},      {3, 0, 5},      {0, 4, 5},       {5, 33, 0},    {300, 9, 70},
                            {15, 200, 600}, {29, 2060, 40}, {240, 37, 1030}, {2051, 5, 40}, {130, 530, 140}};
   for (std::int64_t rows : {1, 5, 6, 7, 13, 14, 15, 29})
-    for (std::int64_t columns : {1, 7, 8, 15, 17, 31, 33, 47, 64, 65, 130})
+    for (std::int64_t columns : {1, 7, 8, 15, 17, 31, 33, 47, 64, 65, 130}) {
+      if (device == simulated && (rows + columns) % 3 != 0) continue;  // slow; its tiles have 32 rows and more
       all.push_back({rows, columns, 5 + columns % 3});
+    }
 
   for (const Extents& e : all)
     for (int left : {0, 1, 2})
       for (int right : {0, 1, 2}) {
-        Stored a = stored(e.rows, e.depth, left, 1), b = stored(e.depth, e.columns, right, 2);
+        Stored a = stored(e.rows, e.depth, left, 1, device), b = stored(e.depth, e.columns, right, 2, device);
         Tensor expected = plain_product(a.value, b.value);
-        for (auto& [build, multiply] : builds()) {
-          if (build == Isa::baseline && e.rows > 1000 && left + right > 0) continue;  // slow, and nothing new
-          Tensor found = Tensor::full({e.rows, e.columns}, 777);
-          multiply(a.view, b.view, {}, found.write_view<float>());
-          check_same_bits(expected, found,
-                          to_string(build) + ", " + to_string(a.value.shape()) + " form " + std::to_string(left) +
-                              " by " + to_string(b.value.shape()) + " form " + std::to_string(right));
-        }
+        const std::string what = to_string(a.value.shape()) + " form " + std::to_string(left) + " by " +
+                                 to_string(b.value.shape()) + " form " + std::to_string(right);
+        in_every_build(what, [&](const std::string& where) {
+          if (isa() == Isa::baseline && e.rows > 1000 && left + right > 0) return;  // slow, and nothing new
+          Tensor found = Tensor::full({e.rows, e.columns}, 777, device);
+          ASSAY_KERNEL(matmul)(device, a.view, b.view, Epilogue{}, found.write_view<float>());
+          check_same_bits(expected, found, where);
+        });
       }
 }
 
-BOOST_AUTO_TEST_CASE(NUM_2_bias_rectifier_and_accumulation_follow_the_last_block_once_and_in_this_order) {
+CONTRACT(NUM_2_bias_rectifier_and_accumulation_follow_the_last_block_once_and_in_this_order) {
   for (const Extents& e : std::vector<Extents>{{1, 1, 3}, {15, 33, 7}, {61, 47, 1030}, {20, 1100, 20}, {3, 5, 0}}) {
-    Tensor a = drawn({e.rows, e.depth}, 1), b = drawn({e.depth, e.columns}, 2), bias = drawn({e.columns}, 3);
-    Tensor old = drawn({e.rows, e.columns}, 4);
+    Tensor a = drawn({e.rows, e.depth}, 1, device), b = drawn({e.depth, e.columns}, 2, device);
+    Tensor bias = drawn({e.columns}, 3, device), old = drawn({e.rows, e.columns}, 4);
     auto sums = plain_product(a, b).read<float>(), added = bias.read<float>(), before = old.read<float>();
     for (bool biased : {false, true})
       for (bool relu : {false, true})
@@ -128,35 +120,33 @@ BOOST_AUTO_TEST_CASE(NUM_2_bias_rectifier_and_accumulation_follow_the_last_block
             if (accumulate) values[i] = before[at] + values[i];
           }
           Tensor expected = Tensor::from(values, old.shape());
-          for (auto& [build, multiply] : builds())
-            for (int count : {1, 3}) {
-              set_threads(count);
-              Tensor found = Tensor::full(old.shape(), 0);
-              found.write(before.span());
-              kernels::Epilogue epilogue{biased ? bias.view<float>() : View<const float>(), relu, accumulate};
-              multiply(a.view<float>(), b.view<float>(), epilogue, found.write_view<float>());
-              check_same_bits(expected, found,
-                              to_string(build) + (biased ? ", bias" : "") + (relu ? ", relu" : "") +
-                                  (accumulate ? ", accumulated" : ""));
-            }
+          const std::string what = to_string(a.shape()) + (biased ? ", bias" : "") + (relu ? ", relu" : "") +
+                                   (accumulate ? ", accumulated" : "");
+          in_every_build(what, [&](const std::string& where) {
+            const Tensor found = Tensor::from(before.span(), old.shape(), device);
+            Epilogue epilogue{biased ? operand(bias) : View<const float>(), relu, accumulate};
+            ASSAY_KERNEL(matmul)(device, operand(a), operand(b), epilogue, operand(Out{found}));
+            check_same_bits(expected, found, where);
+          });
         }
   }
-  set_threads(1);
 }
 
-BOOST_AUTO_TEST_CASE(NUM_1_threads_that_share_rows_columns_or_matrices_change_no_bit) {
+CONTRACT(NUM_1_threads_that_share_rows_columns_or_matrices_change_no_bit) {
   struct Case {
     Shape a, b;
   };
   for (const Case& c : std::vector<Case>{{{300, 70}, {70, 65}}, {{30, 70}, {70, 650}}, {{7, 90, 64}, {7, 64, 90}}}) {
-    Tensor a = drawn(c.a, 1), b = drawn(c.b, 2), expected = kernels::matmul(a, b);
+    Tensor a = drawn(c.a, 1, device), b = drawn(c.b, 2, device), expected = matmul(a, b);
     for (int count : {2, 3, 7}) {
       set_threads(count);
-      check_same_bits(expected, kernels::matmul(a, b), to_string(c.a) + " on " + std::to_string(count) + " threads");
+      check_same_bits(expected, matmul(a, b), to_string(c.a) + " on " + std::to_string(count) + " threads");
     }
     set_threads(1);
   }
 }
+
+}  // namespace assay::kernels
 
 CONTRACT(NUM_8_products_that_every_order_gives_exactly_equal_the_oracle) {
   Tensor a = whole_numbers({17, 600}, 1, 8, device), b = whole_numbers({600, 65}, 2, 8, device);
@@ -177,5 +167,3 @@ CONTRACT(ACC_4_matmul_refuses_shapes_that_do_not_match) {
   check_refused([&] { matmul(drawn({3}, 1, device), drawn({3, 2}, 2, device)); }, "ACC-4", "[3] and [3, 2]");
   check_refused([&] { matmul(drawn({2, 4, 3}, 1, device), drawn({3, 3, 2}, 2, device)); }, "GRAPH-11");
 }
-
-BOOST_AUTO_TEST_SUITE_END()

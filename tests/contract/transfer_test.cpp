@@ -88,8 +88,14 @@ CONTRACT(XFER_5_values_survive_a_round_trip_bit_for_bit) {
 }
 
 BOOST_AUTO_TEST_CASE(XFER_8_an_unavailable_device_is_refused_with_its_reason) {
-  check_refused([] { parse_device("cuda"); }, "XFER-8", "not in this build");
-  check_refused([] { parse_device("gpu"); }, "XFER-8", "cpu, reference, simulated");
+  check_refused([] { parse_device("gpu"); }, "XFER-8", "cpu, reference, simulated or cuda");
+  const DeviceDescription gpu = describe_devices().back();
+  if (gpu.usable) return;
+  check_refused([] { parse_device("cuda"); }, "XFER-8", "cuda: " + gpu.detail);
+  Trained trained(cpu);
+  const Observed before = observe(trained.list);
+  check_refused([&] { trained.model.net.to(cuda_device); }, "XFER-8", "cuda: " + gpu.detail);
+  check_unchanged(before, observe(trained.list), "a refused device");
 }
 
 CONTRACT(XFER_10_memory_after_a_failed_transfer_is_back_to_the_baseline) {

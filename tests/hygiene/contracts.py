@@ -7,6 +7,7 @@ from collections import Counter
 from repository import ROOT, PlantedMistake, files_of
 
 CASE = re.compile(r"\b(?:CONTRACT|BOOST_AUTO_TEST_CASE)\(([A-Z][A-Z0-9]*)_(\d+)_")
+CASE_OF_SOURCES = re.compile(r"\bdef test_([A-Z][A-Z0-9]*)_(\d+)_")
 TO_COME = re.compile(r"^Still to come: .*$", re.MULTILINE)
 HEADING = re.compile(r"^## ([A-Z][A-Z0-9]*)-(\d+)\b", re.MULTILINE)
 SABOTEUR = re.compile(r'\{"(\w+)",\s*"([A-Z0-9\- ]+)",')
@@ -45,7 +46,7 @@ def to_come(root):
 
 
 def disagreements(root):
-    tested = ids(CASE, root, "tests", suffix=".cpp")
+    tested = ids(CASE, root, "tests", suffix=".cpp") | ids(CASE_OF_SOURCES, root, "tests/hygiene", suffix=".py")
     manual = ids(HEADING, root, "reference/contracts", suffix=".md")
     groups = {row.split("-")[0] for row in manual}
     problems = [f"{row}: the manual has it and no test case is named by it" for row in manual - tested]
@@ -116,6 +117,12 @@ class Contracts(PlantedMistake):
         self.plant("tests/contract/a_test.cpp", "CONTRACT(REG_1_a) {}\nCONTRACT(REG_2_b) {}\nCONTRACT(REG_3_c) {}\n")
         self.plant("src/base/saboteurs.hpp", '{"one", "REG-1", "…"},\n')
         self.assertEqual(disagreements(self.tree), ["REG-3: a test case is named by it and the manual lacks it"])
+
+    def test_a_check_of_sources_may_be_the_case_of_a_promise(self):
+        self.plant("reference/contracts/REG.md", "## REG-1\n\n## REG-2\n")
+        self.plant("tests/hygiene/a.py", "def test_REG_1_a(self):\ndef test_a_REG_2(self):\n")
+        self.plant("src/base/saboteurs.hpp", 'kept_by_the_source = "REG-1 REG-2";\n')
+        self.assertEqual(disagreements(self.tree), ["REG-2: the manual has it and no test case is named by it"])
 
     def test_a_promise_of_the_source_has_no_saboteur_and_its_file_is_of_such_a_promise(self):
         self.plant("reference/contracts/REG.md", "## REG-1\n")

@@ -1,4 +1,4 @@
-"""scripts/new_op writes five files and edits two lines, and what it writes builds, passes, and can fail."""
+"""scripts/new_op writes six files and edits two lines, and what it writes builds, passes, and can fail."""
 
 import difflib
 import os
@@ -15,14 +15,16 @@ NEW = [
     f"reference/{NAME}.hpp",
     f"src/autograd/{NAME}.hpp",
     f"src/kernels/cpu/{NAME}.cpp",
+    f"src/kernels/cuda/{NAME}.cu",
     f"src/kernels/{NAME}.hpp",
     f"tests/contract/{NAME}_test.cpp",
 ]
 COMPILER = os.environ.get("CXX", "ccache g++" if shutil.which("ccache") else "g++").split()
 
 
-def flags(kind, *names):
-    return subprocess.run(["pkg-config", kind, *names], capture_output=True, text=True, check=True).stdout.split()
+def flags(kind, *names, **environment):
+    command, environment = ["pkg-config", kind, *names], {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
 
 
 class NewOp(unittest.TestCase):
@@ -38,7 +40,7 @@ class NewOp(unittest.TestCase):
     def new_op(self, name=NAME):
         return subprocess.run([ROOT / "scripts/new_op", "--root", self.copy, name], capture_output=True, text=True)
 
-    def test_it_writes_five_files_and_edits_two_lines(self):
+    def test_it_writes_six_files_and_edits_two_lines(self):
         before = {path.relative_to(self.copy): path.read_text(errors="replace") for path in files_of(self.copy)}
         done = self.new_op()
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -71,17 +73,23 @@ class NewOp(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0, "the contract test does not see that kernel and oracle differ")
 
     def build_contract_test(self):
-        """The op's three kernels and its test, linked with the library that is built already."""
+        """The op's kernels and its test, linked with the library that is built already."""
         names = ["eigen3", "hdf5", "tomlplusplus", "nlohmann_json", "zlib", "libcrypto"]
         options = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-DBOOST_TEST_DYN_LINK"]
         options += [f"-I{self.copy}/src", f"-I{self.copy}", f"-I{self.copy}/tests", *flags("--cflags", *names)]
-        sources = [(f"src/kernels/cpu/{NAME}.cpp", [f"-DASSAY_ISA={isa}"]) for isa in ("baseline", "avx2", "avx512")]
+        sources = []
+        for isa in ("baseline", "avx2", "avx512"):
+            sources.append((f"src/kernels/cpu/{NAME}.cpp", [f"-DASSAY_ISA={isa}"]))
+            sources.append((f"src/kernels/cuda/{NAME}.cu", [f"-DASSAY_ISA=simulated_{isa}", "-x", "c++"]))
         sources += [(f"tests/contract/{NAME}_test.cpp", []), ("tests/main.cpp", [])]
         objects = []
         for number, (source, more) in enumerate(sources):
             objects.append(self.copy / f"{number}.o")
             self.compile(*options, *more, "-c", self.copy / source, "-o", objects[-1])
-        libraries = [*Path(os.environ["BUILD"]).glob("src/libassay.*a"), *flags("--libs", *names)]
+        build = Path(os.environ["BUILD"])
+        (library,) = build.glob("src/libassay.*a")
+        own = flags("--libs", "assay", PKG_CONFIG_PATH=str(build / "meson-private"))
+        libraries = [library if flag == "-lassay" else flag for flag in own] + flags("--libs", *names)
         program = self.copy / "contract_test"
         self.compile(*objects, *libraries, "-lboost_unit_test_framework", "-lmpfr", "-pthread", "-o", program)
         return program

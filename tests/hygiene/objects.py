@@ -12,6 +12,7 @@ from repository import ROOT
 BUILD = os.environ.get("BUILD")
 ISAS = ("baseline", "avx2", "avx512")
 FAST_ISAS = tuple(f"fast_{isa}" for isa in ISAS)
+SIMULATED_ISAS = tuple(f"simulated_{isa}" for isa in ISAS)
 # What an exact kernel may call: the thread pool, its scratch memory, and what compilers make of loops.
 MAY_CALL = {"memcpy", "memmove", "memset", "assay::detail::parallel", "assay::thread_scratch"}
 # One of the profile fast also calls libm, and Eigen takes memory and may find none.
@@ -19,6 +20,11 @@ LIBM = {"expf", "logf", "tanhf", "erff"}
 FAST_MAY_CALL = MAY_CALL | LIBM | {"malloc", "free", "_Unwind_Resume", "__gxx_personality_v0"}
 FAST_MAY_CALL |= {"__cxa_allocate_exception", "__cxa_throw", "__cxa_guard_acquire", "__cxa_guard_release"}
 FAST_MAY_CALL |= {"std::bad_alloc::~bad_alloc", "typeinfo for std::bad_alloc", "vtable for std::bad_alloc"}
+# One of the simulated device calls the layer that runs its lanes, for its memory, and unwinds when a launch throws.
+SIMULATED_MAY_CALL = {"memcpy", "memmove", "memset", "_Unwind_Resume", "__gxx_personality_v0", "__tls_get_addr"}
+SIMULATED_MAY_CALL |= {"assay::simulated_memory::host_distance", "assay::Scratch::Scratch", "assay::Scratch::~Scratch"}
+SIMULATED_MAY_CALL |= {"assay::Scratch::data", "assay::simt::detail::run", "assay::simt::detail::here"}
+SIMULATED_MAY_CALL |= {f"assay::simt::{name}" for name in ("barrier", "exchange", "ballot", "shared", "block_lanes")}
 HARMLESS = "DW.ref.__gxx_personality_v0"  # a weak pointer to the run time of C++
 
 
@@ -59,9 +65,15 @@ class Objects(unittest.TestCase):
             self.assertEqual(strange_symbols(library(isa), isa, FAST_MAY_CALL), [], isa)
             self.assertLessEqual(LIBM, {name for kind, name in symbols(library(isa)) if kind == "U"}, isa)
 
+    def test_NUM_13_kernels_of_the_simulated_device_call_no_libm_and_define_nothing_outside_of_their_namespace(self):
+        for isa in SIMULATED_ISAS:
+            self.assertEqual(strange_symbols(library(isa), isa, SIMULATED_MAY_CALL), [], isa)
+            defined = {name for kind, name in symbols(library(isa)) if kind in "TW"}
+            self.assertGreater(len(defined), 50, isa)
+
     def test_no_two_builds_define_one_weak_symbol(self):
         owners = {}
-        for isa in ISAS + FAST_ISAS:
+        for isa in ISAS + FAST_ISAS + SIMULATED_ISAS:
             for name in {name for kind, name in symbols(library(isa)) if kind in "WVu" and name != HARMLESS}:
                 self.assertEqual(owners.setdefault(name, isa), isa, name)
         self.assertTrue(owners)

@@ -1,6 +1,7 @@
 // Every operation and layer, forward and backward, has the same bits on any threads, in any batch and of any views.
 #include <xmmintrin.h>
 
+#include "device/simulated/simt.hpp"
 #include "kernels/add.hpp"
 #include "kernels/copy.hpp"
 #include "support/operations.hpp"
@@ -49,6 +50,21 @@ CONTRACT(NUM_1_a_thread_that_flushes_subnormals_or_rounds_otherwise_computes_not
     BOOST_TEST(threads() == 1);
   }
   check_same_bits(kernels::add(x, y), kernels::add(x, y), "afterwards");
+}
+
+BOOST_AUTO_TEST_CASE(NUM_8_every_operation_has_the_bits_of_the_cpu_in_blocks_of_any_size_and_lanes_in_any_order) {
+  using simt::LaneOrder;
+  const std::vector<BatchOperation> operations = batch_operations(simulated), on_cpu = batch_operations(cpu);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Outcome expected = outcome(on_cpu[i], on_cpu[i].inputs);
+    for (unsigned lanes : {32u, 64u, 256u, 1024u})
+      for (LaneOrder order : {LaneOrder::ascending, LaneOrder::descending, LaneOrder::shuffled}) {
+        const simt::BlockSizeScope blocks(lanes);
+        const simt::LaneOrderScope lane_order(order, lanes);
+        check_same_bits(expected, outcome(operations[i], operations[i].inputs),
+                        operations[i].name + " in blocks of " + std::to_string(lanes));
+      }
+  }
 }
 
 CONTRACT(NUM_3_a_sample_has_the_same_bits_alone_and_in_any_batch) {

@@ -200,6 +200,14 @@ class Report(unittest.TestCase):
         self.assertIn("B was interrupted at step 400.", Page(self.pages["interrupted"]).text)
         self.assertIn("The loss of B is not finite from step 120.", Page(self.pages["nan"]).text)
 
+    def test_a_page_says_which_run_was_on_a_real_GPU(self):
+        none = self.work / "none.json"
+        none.write_text("[]")
+        for device, gpu, words in (("simulated", {}, "ran on no GPU"), ("cuda", {"gpu": "H200, 9 GiB"}, "GPU: H200, 9")):
+            run = make_run.make_run(self.work / device, steps=9, provenance={"device": device, **gpu})
+            self.assertEqual(call(self.work / f"{device}-page", none, [run]), (0, ""))
+            self.assertIn(words, Page((self.work / f"{device}-page/index.html").read_text()).text)
+
     def test_a_run_stopped_before_its_first_segment_has_a_page(self):
         run = make_run.make_run(self.work / "stopped", steps=0, planned=938, status="running")
         file = self.work / "none.json"

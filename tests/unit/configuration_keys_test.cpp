@@ -157,6 +157,7 @@ BOOST_AUTO_TEST_CASE(RUN_1_a_wrong_type_or_range_is_refused_with_its_place_expec
              at + "16: run.numerics: expected one of exact, fast, found the string 'quick'");
   BOOST_TEST(refused("run.numerics = 'fast'", {"run.device=reference"}) ==
              at + "16: run.numerics: expected exact on the device reference, which has one numerics only, found fast");
+  BOOST_TEST(refused("run.tf32 = true") == at + "12: run.tf32: expected run.numerics = \"fast\" with it, found exact");
   BOOST_TEST(refused("experiment.name = 1979-05-27") ==
              at + "19: experiment.name: expected a string, found 1979-05-27");
   BOOST_TEST(

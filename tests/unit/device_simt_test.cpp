@@ -121,6 +121,18 @@ BOOST_AUTO_TEST_CASE(a_missing_barrier_shows_as_other_bits_in_another_order) {
   BOOST_TEST(seen);
 }
 
+BOOST_AUTO_TEST_CASE(lanes_that_do_not_meet_and_write_one_place_show_as_other_bits_in_another_order) {
+  auto last = [](LaneOrder order, std::uint64_t seed) {
+    const LaneOrderScope scope(order, seed);
+    unsigned lane = 0;
+    run({"last", {1}, {64}}, [&] { lane = threadIdx.x; });
+    return lane;
+  };
+  BOOST_TEST(last(LaneOrder::ascending, 0) == 63u);
+  BOOST_TEST(last(LaneOrder::descending, 0) == 0u);
+  BOOST_TEST(last(LaneOrder::shuffled, 1) != last(LaneOrder::shuffled, 2));
+}
+
 BOOST_AUTO_TEST_CASE(a_read_of_shared_memory_that_nobody_wrote_is_NaN_in_every_block) {
   std::vector<float> y(4);
   run({"unwritten", {2}, {2}, true}, [&] {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ulp.hpp"
+#include "numerics/cos.hpp"
 #include "numerics/scalar.hpp"
 #include "support/correct_rounding.hpp"
 

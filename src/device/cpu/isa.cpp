@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
@@ -39,12 +40,17 @@ Isa choose() {
   return Isa::baseline;
 }
 
+Isa& chosen() {
+  static Isa isa = choose();
+  return isa;
+}
+
 }  // namespace
 
-Isa isa() {
-  static const Isa chosen = choose();
-  return chosen;
-}
+Isa isa() { return chosen(); }
+
+IsaScope::IsaScope(Isa isa) : before_(std::exchange(chosen(), isa)) {}
+IsaScope::~IsaScope() { chosen() = before_; }
 
 std::string to_string(Isa isa) {
   switch (isa) {

@@ -13,6 +13,19 @@ Isa isa();
 
 std::string to_string(Isa isa);
 
+/// While one exists, kernels run in that build; it must be one that the processor supports. Not to be made while a
+/// kernel runs.
+class IsaScope {
+ public:
+  explicit IsaScope(Isa isa);
+  ~IsaScope();
+  IsaScope(const IsaScope&) = delete;
+  IsaScope& operator=(const IsaScope&) = delete;
+
+ private:
+  Isa before_;
+};
+
 /// The processor's name as the operating system gives it.
 std::string cpu_model();
 

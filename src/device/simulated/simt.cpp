@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/sabotage.hpp"
 #include "device/cpu/thread_pool.hpp"
 
 #ifndef __has_feature
@@ -38,6 +39,29 @@ constexpr std::uint32_t poison = 0x7fa00000;  // a signalling NaN
 
 LaneOrder lane_order = LaneOrder::ascending;
 std::uint64_t lane_seed = 0;
+unsigned lanes_of_scope = 0;  // 0: none
+
+/// In which order the lanes of a block go on, each time that they do.
+class Order {
+ public:
+  explicit Order(std::size_t lanes) : lanes_(lanes) {
+    std::iota(lanes_.begin(), lanes_.end(), std::size_t{0});
+    if (lane_order == LaneOrder::descending) std::reverse(lanes_.begin(), lanes_.end());
+  }
+  const std::vector<std::size_t>& next() {
+    if (lane_order != LaneOrder::shuffled) return lanes_;
+    std::uint64_t random = lane_seed * 0x9e3779b97f4a7c15u + ++rounds_;
+    for (std::size_t left = lanes_.size(); left > 1; --left) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      std::swap(lanes_[left - 1], lanes_[static_cast<std::size_t>(random >> 33) % left]);
+    }
+    return lanes_;
+  }
+
+ private:
+  std::vector<std::size_t> lanes_;
+  std::uint64_t rounds_ = 0;
+};
 
 // The sanitizers are told of every switch, with the true bounds of the stack that is switched to.
 #ifdef ASSAY_ADDRESS_SANITIZER
@@ -146,7 +170,8 @@ std::string text_of(const Dim3& d) {
 }
 
 class Block;
-thread_local Place here;
+using detail::here;
+using detail::Work;
 thread_local const Launch* current_launch = nullptr;
 thread_local Block* current_block = nullptr;  // null while lanes run as a loop
 
@@ -170,19 +195,15 @@ std::size_t index_of(const Dim3& d, const Dim3& size) {
 
 class Block {
  public:
-  Block(const Launch& launch, void (*work)(void*), void* argument)
-      : work_(work), argument_(argument), lanes_(size_of(launch.block)), order_(lanes_.size()) {
+  Block(const Launch& launch, const Work& work) : work_(work), lanes_(size_of(launch.block)), order_(lanes_.size()) {
     for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].thread = at(i, launch.block);
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-    if (lane_order == LaneOrder::descending) std::reverse(order_.begin(), order_.end());
   }
 
   void run() {
     for (const SharedArray& array : arrays_) array.poison();
     for (std::size_t i = 0; i < lanes_.size(); ++i) start(i);
     while (!failure_ && !all(State::ended)) {
-      if (lane_order == LaneOrder::shuffled) shuffle_order();
-      for (const std::size_t i : order_)
+      for (const std::size_t i : order_.next())
         if (lanes_[i].state == State::ready && !failure_) go_on(i);
       if (!failure_ && !all(State::ended) && !open()) attempt([&] { refuse_to_wait(); });
     }
@@ -240,14 +261,6 @@ class Block {
     }
   }
 
-  void shuffle_order() {
-    std::uint64_t random = lane_seed * 0x9e3779b97f4a7c15u + ++rounds_;
-    for (std::size_t left = order_.size(); left > 1; --left) {
-      random = random * 6364136223846793005u + 1442695040888963407u;
-      std::swap(order_[left - 1], order_[static_cast<std::size_t>(random >> 33) % left]);
-    }
-  }
-
   void start(std::size_t index) {
     Lane& lane = lanes_[index];
     lane.state = State::ready;
@@ -257,7 +270,7 @@ class Block {
       arrive(nullptr, &outside_bottom_, &outside_size_);
       outside_ = std::move(outside);
       attempt([&] {
-        if (!failure_) work_(argument_);
+        if (!failure_) work_.lane(work_.context);
       });
       lane.state = State::ended;
       leave_for(nullptr, outside_bottom_, outside_size_);
@@ -333,19 +346,16 @@ class Block {
       predicates |= lane.predicates << (static_cast<std::size_t>(&lane - lanes_.data()) - first);
       return false;
     });
-    std::vector<Lane*> meeting;
-    any_partner(asking, [&](Lane& lane) {
-      meeting.push_back(&lane);
-      return false;
-    });
-    for (Lane* lane : meeting) {
-      lane->state = State::ready;
-      lane->predicates = predicates;
-      if (lane->source >= lanes_per_warp || first + lane->source >= lanes_.size() || !(mask >> lane->source & 1))
-        refuse(static_cast<std::size_t>(lane - lanes_.data()),
-               "a shuffle from a lane of its mask in line " + std::to_string(lane->line),
-               "lane " + std::to_string(lane->source) + " of the warp");
-      lane->received = lanes_[first + lane->source].bits;
+    const std::size_t end = std::min(lanes_.size(), first + lanes_per_warp);
+    for (std::size_t k = first; k < end; ++k) {
+      Lane& lane = lanes_[k];
+      if (!(mask >> (k - first) & 1)) continue;
+      lane.state = State::ready;
+      lane.predicates = predicates;
+      if (lane.source >= lanes_per_warp || first + lane.source >= lanes_.size() || !(mask >> lane.source & 1))
+        refuse(k, "a shuffle from a lane of its mask in line " + std::to_string(lane.line),
+               "lane " + std::to_string(lane.source) + " of the warp");
+      lane.received = lanes_[first + lane.source].bits;
     }
   }
 
@@ -364,13 +374,11 @@ class Block {
            "lane " + std::to_string(&lacking - lanes_.data()) + " " + text(lacking));
   }
 
-  void (*work_)(void*);
-  void* argument_;
+  const Work work_;
   std::vector<Lane> lanes_;
-  std::vector<std::size_t> order_;
+  Order order_;
   std::vector<SharedArray> arrays_;
   std::size_t current_ = 0;  // the lane that runs
-  std::uint64_t rounds_ = 0;
   std::exception_ptr failure_;
   context::fiber outside_;  // who resumed it, with what the sanitizers call that stack
   void* outside_fiber_ = nullptr;
@@ -385,43 +393,43 @@ Block& meeting_block(const char* what, int line) {
   return *current_block;
 }
 
-void run_blocks(const Launch& launch, void (*lane)(void*), void* argument, std::size_t begin, std::size_t end) {
+void run_blocks(const Launch& launch, const Work& work, std::size_t begin, std::size_t end) {
   here.grid_size = launch.grid;
   here.block_size = launch.block;
   current_launch = &launch;
-  std::unique_ptr<Block> block = launch.meets ? std::make_unique<Block>(launch, lane, argument) : nullptr;
+  std::unique_ptr<Block> block = launch.meets ? std::make_unique<Block>(launch, work) : nullptr;
   current_block = block.get();
+  Order order(size_of(launch.block));
   for (std::size_t b = begin; b < end; ++b) {
     here.block = at(b, launch.grid);
-    if (block) {
+    if (block)
       block->run();
-      continue;
-    }
-    for (unsigned z = 0; z < launch.block.z; ++z)
-      for (unsigned y = 0; y < launch.block.y; ++y)
-        for (unsigned x = 0; x < launch.block.x; ++x) {
-          here.thread = {x, y, z};
-          lane(argument);
-        }
+    else if (lane_order == LaneOrder::ascending)
+      work.block(work.context);
+    else
+      for (const std::size_t lane : order.next()) {
+        here.thread = at(lane, launch.block);
+        work.lane(work.context);
+      }
   }
 }
 
 }  // namespace
 
-const Place& place() { return here; }
-unsigned lane_of_warp() { return static_cast<unsigned>(index_of(here.thread, here.block_size) % lanes_per_warp); }
+thread_local constinit Place detail::here;
 
-void detail::run(const Launch& launch, void (*lane)(void*), void* argument) {
-  const std::size_t blocks = size_of(launch.grid);
+void detail::run(const Launch& launch, const Work& work) {
+  std::size_t blocks = size_of(launch.grid);
   if (blocks == 0 || size_of(launch.block) == 0 || size_of(launch.block) > 1024)
     throw Error("RES-6", "kernel " + std::string(launch.kernel), "blocks, of 1 to 1024 lanes",
                 text_of(launch.grid) + " blocks of " + text_of(launch.block));
+  if (lanes_of_scope && sabotaged("last_block_is_lost")) --blocks;
   std::mutex mutex;
   std::size_t first = blocks;  // the lowest block that failed, whichever ran first
   std::exception_ptr failure;
   parallel_for(static_cast<std::int64_t>(blocks), 1, [&](std::int64_t begin, std::int64_t end) {
     try {
-      run_blocks(launch, lane, argument, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+      run_blocks(launch, work, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
     } catch (...) {
       const std::lock_guard<std::mutex> lock(mutex);
       if (const std::size_t block = index_of(here.block, launch.grid); block < first) {
@@ -452,5 +460,9 @@ LaneOrderScope::LaneOrderScope(LaneOrder order, std::uint64_t seed) {
   lane_seed = seed;
 }
 LaneOrderScope::~LaneOrderScope() { lane_order = LaneOrder::ascending; }
+
+BlockSizeScope::BlockSizeScope(unsigned lanes) { lanes_of_scope = lanes; }
+BlockSizeScope::~BlockSizeScope() { lanes_of_scope = 0; }
+unsigned block_lanes(unsigned usual) { return lanes_of_scope ? lanes_of_scope : usual; }
 
 }  // namespace assay::simt

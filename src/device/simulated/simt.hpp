@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <type_traits>
 
 namespace assay::simt {
 
@@ -19,8 +18,14 @@ constexpr unsigned lanes_per_warp = 32;
 struct Place {
   Dim3 thread, block, block_size, grid_size;
 };
-const Place& place();
-unsigned lane_of_warp();
+namespace detail {
+extern thread_local constinit Place here;
+}
+inline const Place& place() { return detail::here; }
+inline unsigned lane_of_warp() {
+  const Place& at = place();
+  return (at.thread.x + at.block_size.x * (at.thread.y + at.block_size.y * at.thread.z)) % lanes_per_warp;
+}
 
 /// How a kernel is launched. Without `meets` its lanes run one after another as a plain loop, and a barrier, a shuffle
 /// or shared memory in it is refused.
@@ -31,8 +36,14 @@ struct Launch {
 };
 
 namespace detail {
-void run(const Launch& launch, void (*lane)(void*), void* context);
-}
+/// What a launch calls: for one lane, and for all lanes of a block that do not meet.
+struct Work {
+  void (*lane)(void*);
+  void (*block)(void*);
+  void* context;
+};
+void run(const Launch& launch, const Work& work);
+}  // namespace detail
 
 /// Calls `lane()` for every lane of every block and returns when all are done. Blocks are spread over the threads of
 /// the cpu device and run in no particular order; the lanes of a block are fibers of one thread.
@@ -43,13 +54,20 @@ void run(const Launch& launch, void (*lane)(void*), void* context);
 ///
 ///     run({"reverse", {1}, {64}, true}, [&] { … });
 template <class Lane>
-void run(const Launch& launch, Lane&& lane) {
-  detail::run(
-      launch, [](void* context) { (*static_cast<std::remove_reference_t<Lane>*>(context))(); },
-      static_cast<void*>(const_cast<std::remove_const_t<std::remove_reference_t<Lane>>*>(std::addressof(lane))));
+void run(const Launch& launch, const Lane& lane) {
+  auto one = [](void* context) { (*static_cast<const Lane*>(context))(); };
+  auto all = [](void* context) {
+    const Dim3 size = place().block_size;
+    Dim3& thread = detail::here.thread;
+    for (thread.z = 0; thread.z < size.z; ++thread.z)
+      for (thread.y = 0; thread.y < size.y; ++thread.y)
+        for (thread.x = 0; thread.x < size.x; ++thread.x) (*static_cast<const Lane*>(context))();
+  };
+  detail::run(launch, {one, all, const_cast<Lane*>(std::addressof(lane))});
 }
 
-/// The order in which the lanes of a block go on after each meeting. A kernel whose bits depend on it lacks a barrier.
+/// The order in which the lanes of a block run, and go on after each meeting. A kernel whose bits depend on it lacks a
+/// barrier, or has lanes that write the same place.
 enum class LaneOrder { ascending, descending, shuffled };
 
 /// While one exists, launches go on in that order; `seed` is that of the shuffle. At most one at a time.
@@ -60,6 +78,19 @@ class LaneOrderScope {
   LaneOrderScope(const LaneOrderScope&) = delete;
   LaneOrderScope& operator=(const LaneOrderScope&) = delete;
 };
+
+/// While one exists, kernels that may be cut into blocks anywhere have blocks of `lanes` lanes, a multiple of 32 up to
+/// 1024. No bit depends on it. At most one at a time.
+class BlockSizeScope {
+ public:
+  explicit BlockSizeScope(unsigned lanes);
+  ~BlockSizeScope();
+  BlockSizeScope(const BlockSizeScope&) = delete;
+  BlockSizeScope& operator=(const BlockSizeScope&) = delete;
+};
+
+/// The lanes of a block: what the scope says, else `usual`.
+unsigned block_lanes(unsigned usual);
 
 /// Waits for all lanes of the block.
 void barrier(int line);

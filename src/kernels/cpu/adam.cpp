@@ -5,28 +5,16 @@
 
 #include "kernels/cpu/all_finite.hpp"
 #include "kernels/cpu/runs.hpp"
-#include "numerics/arithmetic.hpp"
+#include "numerics/adam.hpp"
 
 namespace assay::kernels::ASSAY_ISA {
 namespace {
-
-struct Element {
-  float w, m, v;
-};
-
-ASSAY_INLINE Element next(float w, float m, float v, float g, const AdamScalars& s) {
-  g = s.decay == 0 ? g : numerics::fma(s.decay, w, g);
-  m = numerics::fma(s.beta1, m, s.rest1 * g);
-  v = numerics::fma(s.beta2, v, s.rest2 * g * g);
-  w = w * s.keep - s.rate * (m / numerics::fma(__builtin_sqrtf(v), s.scale, s.epsilon));
-  return {w, m, v};
-}
 
 // Bounds below which, with usual scalars, no result can overflow: then nothing needs to be computed to know it.
 constexpr float usual = 0x1p60f, usual_square = 0x1p100f;
 
 // Whether all results are finite when |w|, |m| and |g| are below `usual` and 0 ≤ v < `usual_square`. Each line bounds
-// one line of `next`, whose denominator is at least ε.
+// one line of numerics::adam, whose denominator is at least ε.
 bool usual_elements_stay_finite(const AdamScalars& s) {
   constexpr double most = 0x1p120;  // binary32 ends at 2¹²⁸
   const auto size = [](float x) { return static_cast<double>(x < 0 ? -x : x); };
@@ -61,26 +49,29 @@ bool all_usual(View<const float> w, View<const float> m, View<const float> v, Vi
 
 }  // namespace
 
-bool adam_is_finite(View<const float> w, View<const float> m, View<const float> v, View<const float> g,
-                    AdamScalars scalars) {
-  if (usual_elements_stay_finite(scalars) && all_usual(w, m, v, g)) return true;
+void adam_is_finite(View<const float> w, View<const float> m, View<const float> v, View<const float> g,
+                    AdamScalars scalars, bool first, View<std::uint64_t> slot) {
+  if (first) *slot.data = 1;
+  if (usual_elements_stay_finite(scalars) && all_usual(w, m, v, g)) return;
   AllFinite checked;
   for_each_run(
       [&](std::int64_t, std::int64_t count, auto w_run, auto m_run, auto v_run, auto g_run) {
         checked.look(count, [&](std::int64_t i) {
-          Element e = next(w_run[i], m_run[i], v_run[i], g_run[i], scalars);
+          auto e = numerics::adam(w_run[i], m_run[i], v_run[i], g_run[i], scalars);
           return zero_if_finite(e.w) | zero_if_finite(e.m) | zero_if_finite(e.v);
         });
       },
       w, m, v, g);
-  return checked.all;
+  if (!checked.all) *slot.data = 0;
 }
 
-void adam(View<float> w, View<float> m, View<float> v, View<const float> g, AdamScalars scalars) {
+void adam(View<float> w, View<float> m, View<float> v, View<const float> g, AdamScalars scalars,
+          View<const std::uint64_t> go) {
+  if (*go.data != 1) return;
   for_each_run(
       [=](std::int64_t, std::int64_t count, auto w_run, auto m_run, auto v_run, auto g_run) {
         for (std::int64_t i = 0; i < count; ++i) {
-          Element e = next(w_run[i], m_run[i], v_run[i], g_run[i], scalars);
+          auto e = numerics::adam(w_run[i], m_run[i], v_run[i], g_run[i], scalars);
           w_run[i] = e.w;
           m_run[i] = e.m;
           v_run[i] = e.v;

@@ -8,7 +8,7 @@ namespace assay::kernels::ASSAY_ISA {
 namespace {
 
 template <class T>
-std::uint64_t digest_of(const View<const T>& x, std::uint64_t first_index) {
+void digest_of(const View<const T>& x, std::uint64_t first_index, View<std::uint64_t> slot) {
   std::uint64_t total = 0;
   for_each_run(
       [&](std::int64_t first, std::int64_t count, auto run) {
@@ -18,15 +18,25 @@ std::uint64_t digest_of(const View<const T>& x, std::uint64_t first_index) {
         __atomic_fetch_add(&total, sum, __ATOMIC_RELAXED);
       },
       x);
-  return total;
+  *slot.data = total;
 }
 
 }  // namespace
 
-std::uint64_t digest(View<const float> x, std::uint64_t first_index) { return digest_of(x, first_index); }
-std::uint64_t digest(View<const double> x, std::uint64_t first_index) { return digest_of(x, first_index); }
-std::uint64_t digest(View<const std::int32_t> x, std::uint64_t first_index) { return digest_of(x, first_index); }
-std::uint64_t digest(View<const std::uint8_t> x, std::uint64_t first_index) { return digest_of(x, first_index); }
-std::uint64_t digest(View<const std::uint64_t> x, std::uint64_t first_index) { return digest_of(x, first_index); }
+void digest(View<const float> x, std::uint64_t first_index, View<std::uint64_t> slot) {
+  digest_of(x, first_index, slot);
+}
+void digest(View<const double> x, std::uint64_t first_index, View<std::uint64_t> slot) {
+  digest_of(x, first_index, slot);
+}
+void digest(View<const std::int32_t> x, std::uint64_t first_index, View<std::uint64_t> slot) {
+  digest_of(x, first_index, slot);
+}
+void digest(View<const std::uint8_t> x, std::uint64_t first_index, View<std::uint64_t> slot) {
+  digest_of(x, first_index, slot);
+}
+void digest(View<const std::uint64_t> x, std::uint64_t first_index, View<std::uint64_t> slot) {
+  digest_of(x, first_index, slot);
+}
 
 }  // namespace assay::kernels::ASSAY_ISA

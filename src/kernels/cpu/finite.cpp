@@ -6,12 +6,12 @@
 
 namespace assay::kernels::ASSAY_ISA {
 
-bool finite(View<const float> x) {
+void finite(View<const float> x, View<std::uint64_t> slot) {
   AllFinite checked;
   for_each_run([&](std::int64_t, std::int64_t count,
                    auto run) { checked.look(count, [&](std::int64_t i) { return zero_if_finite(run[i]); }); },
                x);
-  return checked.all;
+  *slot.data = checked.all;
 }
 
 }  // namespace assay::kernels::ASSAY_ISA

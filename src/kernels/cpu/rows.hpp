@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "kernels/cpu/lanes.hpp"
-#include "kernels/cpu/walk.hpp"
+#include "kernels/walk.hpp"
 #include "numerics/exp.hpp"
 #include "numerics/log.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "device/cpu/thread_pool.hpp"
-#include "kernels/cpu/walk.hpp"
+#include "kernels/walk.hpp"
 
 namespace assay::kernels::ASSAY_ISA {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/lanes.hpp"
-#include "kernels/cpu/walk.hpp"
+#include "kernels/walk.hpp"
 
 namespace assay::kernels::ASSAY_ISA {
 namespace {

@@ -28,6 +28,16 @@ struct Walk {
 
   const std::int64_t* inner_stride() const { return stride[last]; }
 
+  /// offset[v] = where the element of that flat index is in view v.
+  ASSAY_INLINE void locate(std::int64_t index, std::int64_t* offset) const {
+    for (int v = 0; v < views; ++v) offset[v] = 0;
+    for (int axis = last; axis >= 0; --axis) {
+      const std::int64_t rest = axis == 0 ? 0 : index / extent[axis], at = index - rest * extent[axis];
+      for (int v = 0; v < views; ++v) offset[v] += at * stride[axis][v];
+      index = rest;
+    }
+  }
+
   /// Calls body(first, count, offsets) so that runs along the last axis cover elements begin … end − 1, ascending:
   /// `count` elements from flat index `first` on, the first of them at offsets[v] in view v.
   template <class Body>
