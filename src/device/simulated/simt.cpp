@@ -77,9 +77,50 @@ void arrive(void*, const void**, std::size_t*) {}
 #endif
 #ifdef ASSAY_THREAD_SANITIZER
 void* this_fiber() { return __tsan_get_current_fiber(); }
-void* new_fiber() { return __tsan_create_fiber(0); }
 void switch_to(void* fiber) { __tsan_switch_to_fiber(fiber, 0); }
-void destroy(void* fiber) { __tsan_destroy_fiber(fiber); }
+
+/// Making one for the sanitizer takes milliseconds, so lanes use them again; not for ever, since each use leaves a few
+/// calls behind on a list that has an end.
+class SanitizerFibers {
+ public:
+  ~SanitizerFibers() {
+    for (const Fiber& fiber : all_) __tsan_destroy_fiber(fiber.handle);
+  }
+  void* take() {
+    for (Fiber& fiber : all_)
+      if (!fiber.taken) return fiber.take();
+    all_.push_back({__tsan_create_fiber(0)});
+    return all_.back().take();
+  }
+  void give_back(void* handle) {
+    for (Fiber& fiber : all_) {
+      if (fiber.handle != handle) continue;
+      fiber.taken = false;
+      if (fiber.uses < 100) continue;
+      __tsan_destroy_fiber(handle);
+      fiber = {__tsan_create_fiber(0)};
+    }
+  }
+
+ private:
+  struct Fiber {
+    void* handle;
+    bool taken = false;
+    int uses = 0;
+    void* take() {
+      taken = true;
+      ++uses;
+      return handle;
+    }
+  };
+  std::vector<Fiber> all_;
+};
+SanitizerFibers& sanitizer_fibers() {
+  thread_local SanitizerFibers all;
+  return all;
+}
+void* new_fiber() { return sanitizer_fibers().take(); }
+void destroy(void* fiber) { sanitizer_fibers().give_back(fiber); }
 #else
 void* this_fiber() { return nullptr; }
 void* new_fiber() { return nullptr; }
