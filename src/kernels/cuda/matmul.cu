@@ -199,9 +199,9 @@ __device__ __forceinline__ void write(float* to, const Quad& quad, int count, bo
   }
 }
 __device__ __forceinline__ Quad sum_of(const Quad& a, const Quad& b) {
-  Quad sum;
+  Quad sum = a;
   UNROLL
-  for (int i = 0; i < 4; ++i) sum[i] = a[i] + b[i];
+  for (int i = 0; i < 4; ++i) sum[i] = sum[i] + b[i];
   return sum;
 }
 
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(Tile::lanes, 512 / Tile::lanes)
         UNROLL
         for (int j = 0; j < own; j += 4) {
           const int count = own_row + i < rows ? columns - own_column - j : 0;
-          Quad total;
+          Quad total{};
           UNROLL
           for (int e = 0; e < 4; ++e) {
             total[e] = sum[i][j + e];
