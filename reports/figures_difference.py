@@ -110,15 +110,24 @@ def digest_figure(run_a, run_b, who):
     return paint
 
 
-def drift_figure(runs):
-    """Distance of each run's loss from the first run's, on a log scale; zero has a line of its own at the foot."""
+def distances_of_loss(runs, first):
+    """(run, |loss − loss of the first run| by step) of each run whose losses differ from the first run's."""
     pairs = []
-    for run in runs[1:]:
-        n = min(run.last_step, runs[0].last_step)
+    for run in runs:
+        n = min(run.last_step, first.last_step)
         with np.errstate(invalid="ignore"):
-            distance = np.abs(run.steps["loss"][:n] - runs[0].steps["loss"][:n])
+            distance = np.abs(run.steps["loss"][:n] - first.steps["loss"][:n])
         if n and (np.nan_to_num(distance) > 0).any():
             pairs.append((run, distance))
+    return pairs
+
+
+def drift_figure(runs, nulls=()):
+    """Distance of each run's loss from the first run's, on a log scale; zero has a line of its own at the foot.
+
+    Null runs, whose labels tell their kind, are drawn thin and grey behind the others.
+    """
+    pairs, behind = distances_of_loss(runs[1:], runs[0]), distances_of_loss(nulls, runs[0])
     if not pairs:
         return None
 
@@ -126,17 +135,20 @@ def drift_figure(runs):
         narrow, colours = width == style.NARROW, colours_of(runs)
         figure, grid = style.canvas(width, 260 if narrow else 270)
         axes = grid[0][0]
-        positive = np.concatenate([d[np.isfinite(d) & (d > 0)] for _, d in pairs])
+        positive = np.concatenate([d[np.isfinite(d) & (d > 0)] for _, d in pairs + behind])
         bottom = 10.0 ** np.floor(np.log10(positive.min()))
         zero = bottom / 10
         items = []
         step_axis(axes, runs, narrow)
         log_axis(axes, zero / 2, positive.max() * 2, bottom)
-        for run, distance in pairs:
-            at = run.steps["step"][:len(distance)]
-            axes.plot(*thin(at, np.where(distance == 0, zero, distance)), color=colours[run.label], linewidth=1.1)
+        for run, distance in behind + pairs:
+            at, colour = run.steps["step"][:len(distance)], colours.get(run.label, style.LIGHT["axis"])
+            axes.plot(*thin(at, np.where(distance == 0, zero, distance)), color=colour,
+                      linewidth=1.1 if run.label in colours else 0.7)
             good = np.flatnonzero(np.isfinite(distance))
-            items.append((int(at[good[-1]]), max(float(distance[good[-1]]), zero), run.label, colours[run.label]))
+            if not any(item[2] == run.label for item in items):
+                items.append((int(at[good[-1]]), max(float(distance[good[-1]]), zero), run.label,
+                              colours.get(run.label, style.LIGHT["soft"])))
         frame(figure, 48, right_margin(items), 36, 40)
         axes.set_yticks([zero, *axes.get_yticks()])
         axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: "0" if v < bottom / 2 else power_of_ten(v)))

@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 import figures
 import figures_difference
+import figures_growth
 import style
 import verdict
 
@@ -71,7 +72,7 @@ def configuration_rows(runs):
     return table_rows(columns, sorted({key for column in columns for key in column}))
 
 
-def commands(runs, comparisons):
+def commands(runs, comparisons, nulls):
     """(comment, command) lines that make the runs, the comparisons and this page again."""
     lines = []
     commits = sorted({run.provenance.get("git_commit", "") for run in runs} - {""})
@@ -84,11 +85,13 @@ def commands(runs, comparisons):
         lines.append((note, f"git checkout {commit}"))
     for run in runs:
         lines.append((f"{run.label} again, and whether its bits agree", f"assay run {shlex.quote(run.path)}"))
+    with_nulls = "".join(f" --null {shlex.quote(run.path)}" for run in nulls)
     for run, row in zip(runs[1:], comparisons):
         policy = "" if row["policy"] == "bitwise" else f" --policy {row['policy']}"
         lines.append((f"{runs[0].label} against {run.label}",
-                      f"assay compare {shlex.quote(runs[0].path)} {shlex.quote(run.path)}{policy}"))
-    lines.append(("this page", "assay report " + " ".join(shlex.quote(run.path) for run in runs) + " --out report"))
+                      f"assay compare {shlex.quote(runs[0].path)} {shlex.quote(run.path)}{policy}{with_nulls}"))
+    lines.append(("this page", "assay report " + " ".join(shlex.quote(run.path) for run in runs) +
+                  f"{with_nulls} --out report"))
     return lines
 
 
@@ -105,6 +108,17 @@ def verdict_rows(runs, comparisons):
     return rows
 
 
+def price_rows(runs, comparisons):
+    """(run, milliseconds a step of the first run, of this one, their ratio) where both have times."""
+    rows = []
+    for run, row in zip(runs[1:], comparisons):
+        seconds = row.get("seconds_per_step") or {}
+        if seconds.get("a") and seconds.get("b"):
+            rows.append({"run": run, "a": 1000 * seconds["a"], "b": 1000 * seconds["b"],
+                         "ratio": seconds["a"] / seconds["b"]})
+    return rows
+
+
 def caption_of_loss(runs):
     window = figures.window_for(max(run.last_step for run in runs))
     text = "The loss of each step's batch."
@@ -115,9 +129,9 @@ def caption_of_loss(runs):
     return text
 
 
-def draw_figures(runs):
+def draw_figures(runs, comparisons, nulls):
     """Sections of (name, inline SVG, caption) and the files of the figures."""
-    shown, files = {"parting": [], "training": [], "speed": []}, {}
+    shown, files = {"parting": [], "growth": [], "training": [], "speed": []}, {}
 
     def add(section, name, painter, label, caption):
         if painter:
@@ -135,9 +149,17 @@ def draw_figures(runs):
             f"Steps and tensors whose digests differ between {who}",
             f"Filled red: the digest of this tensor at this step differs between {who}. "
             "From top to bottom in the order in which a step makes them.")
-    add("parting", "drift", figures_difference.drift_figure(runs) if parted else None,
+    add("parting", "drift", figures_difference.drift_figure(runs, nulls) if parted else None,
         "Absolute difference of the training loss, step by step",
-        f"Absolute difference of the loss of each step's batch from {runs[0].label}; 0 means the same value.")
+        f"Absolute difference of the loss of each step's batch from {runs[0].label}; 0 means the same value." +
+        (" Grey: the null runs." if nulls else ""))
+    for run, row in zip(runs[1:], comparisons):
+        if figures_growth.worth_drawing(growth := row.get("growth")):
+            add("growth", f"growth-{run.label}", figures_growth.growth_figure(runs, run, growth),
+                f"Distance of the parameters of {run.label} by step", figures_growth.caption(runs, run, growth))
+            add("growth", f"layers-{run.label}", figures_growth.layers_figure(runs, run, growth),
+                f"Distance of each parameter of {run.label} by step",
+                "The same for each parameter: weights as a line, biases dashed.")
     if any(run.last_step for run in runs):
         add("training", "loss", figures.loss_figure(runs, mark), "Training loss by step", caption_of_loss(runs))
         if any(len(run.validation["step"]) or "test_accuracy" in run.result for run in runs):
@@ -158,9 +180,9 @@ def breaks(text):
                            if len(word) > 24 else escape(word) for word in words)
 
 
-def build(runs, comparisons):
+def build(runs, comparisons, nulls=()):
     """Every file of the report by its name: index.html, report.json, figures/…"""
-    shown, drawn = draw_figures(runs)
+    shown, drawn = draw_figures(runs, comparisons, nulls)
     files = {f"figures/{name}": data for name, data in drawn.items()}
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
@@ -173,7 +195,9 @@ def build(runs, comparisons):
         css=Markup(css.replace("BREAK", str(style.BREAK))), runs=runs,
         state=verdict.kind(comparisons), sentence=verdict.sentence(runs, comparisons),
         remarks=verdict.remarks(runs), rows=verdict_rows(runs, comparisons), shown=shown,
+        price=price_rows(runs, comparisons),
         provenance=provenance_rows(runs), configuration=configuration_rows(runs),
-        commands=commands(runs, comparisons), colour={run.label: i % len(style.SERIES) for i, run in enumerate(runs)},
+        commands=commands(runs, comparisons, nulls),
+        colour={run.label: i % len(style.SERIES) for i, run in enumerate(runs)},
         plural=verdict.plural, files=sorted(files))
     return {**files, "report.json": as_json(runs, comparisons, shown), "index.html": html.encode()}

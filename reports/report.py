@@ -62,7 +62,9 @@ def main(arguments=None):
         runs = [read_run(folder, letter(i)) for i, folder in enumerate(options.runs)]
         comparisons = read_comparisons(options.comparisons)
         check_comparisons(comparisons, runs, options.comparisons)
-        replace_outputs(page.build(runs, comparisons), options.out)
+        growths = [row["growth"] for row in comparisons if row.get("growth")]
+        nulls = [read_run(null["run"], null["kind"]) for null in growths[0]["nulls"]] if growths else []
+        replace_outputs(page.build(runs, comparisons, nulls), options.out)
     except ReportError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -15,6 +15,7 @@ inline constexpr int fine = 0, does_not_hold = 1, failed = 2;
 // Each adds its command to `app`; parsing it sets `action`.
 void add_run(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
+void add_replay(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_contracts(CLI::App& app, Action& action);

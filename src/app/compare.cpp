@@ -4,18 +4,24 @@
 
 #include "app/commands.hpp"
 #include "app/json_output.hpp"
+#include "compare/null_runs.hpp"
 #include "compare/verdict.hpp"
 
 namespace assay::app {
 namespace {
 
 struct Options {
-  std::string a, b, policy = "bitwise";
+  std::string a, b, policy = "bitwise", names;
+  std::vector<std::string> nulls;
+  bool referee = false;
   JsonOutput json;
 };
 
 int execute(const Options& options) {
-  const Comparison comparison = compare_runs(options.a, options.b, parse_policy(options.policy));
+  Comparison comparison = compare_runs(options.a, options.b, parse_policy(options.policy),
+                                       {options.referee ? Explain::referee : Explain::replay,
+                                        options.names.empty() ? NameMap{} : read_name_map(options.names)});
+  add_null_runs(comparison, options.nulls);
   options.json.write(comparison_json(comparison));
   if (!options.json.alone()) std::cout << verdict_text(comparison);
   return comparison.holds ? fine : does_not_hold;
@@ -25,13 +31,23 @@ int execute(const Options& options) {
 
 void add_compare(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App& command = *app.add_subcommand("compare", "Compare two runs and name the first step and tensor that differ");
+  CLI::App& command =
+      *app.add_subcommand("compare", "Compare two runs: the first difference, its size, its cause, the wrong side");
   command.add_option("a", options->a, "Folder of a run")->required()->type_name("RUN_A");
   command.add_option("b", options->b, "Folder of another")->required()->type_name("RUN_B");
   command.add_option("--policy", options->policy, "What counts as the same (default: bitwise)")
       ->type_name("bitwise|ulp:N|close:RTOL,ATOL");
+  command.add_option("--map", options->names, "Names of RUN_B, and what RUN_A calls the same")->type_name("NAMES.toml");
+  command
+      .add_option("--null", options->nulls,
+                  "A run that differs from A in model.perturbed or in experiment.seed alone; may be repeated")
+      ->type_name("RUN")
+      ->allow_extra_args(false);
+  command.add_flag("--referee", options->referee,
+                   "Judge both sides of the first difference by float64 and the operation's rounding bound");
   options->json.add_to(command, "the verdict");
   command.footer(
+      "What differs first is computed again from the last checkpoint before it, where code and data are here.\n"
       "Exit status: 0 it holds, 1 it does not (or the two are different experiments), 2 usage or file error.\n"
       "Example: assay compare runs/0001 runs/0002 --policy ulp:4 --json");
   command.callback([options, &action] { action = [options] { return execute(*options); }; });

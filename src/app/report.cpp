@@ -14,6 +14,7 @@
 
 #include "app/commands.hpp"
 #include "base/error.hpp"
+#include "compare/null_runs.hpp"
 #include "compare/verdict.hpp"
 
 namespace assay::app {
@@ -22,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::vector<std::string> runs;
+  std::vector<std::string> runs, nulls;
   std::string out, policy = "bitwise";
 };
 
@@ -110,8 +111,11 @@ int execute(const Options& options) {
   const fs::path script = reports_folder() / "report.py";
   require_modules();
   std::string comparisons;
-  for (std::size_t i = 1; i < options.runs.size(); ++i)
-    comparisons += (i > 1 ? "," : "") + comparison_json(compare_runs(options.runs[0], options.runs[i], policy));
+  for (std::size_t i = 1; i < options.runs.size(); ++i) {
+    Comparison comparison = compare_runs(options.runs[0], options.runs[i], policy);
+    add_null_runs(comparison, options.nulls);
+    comparisons += (i > 1 ? "," : "") + comparison_json(comparison);
+  }
   const TemporaryFile file("[" + comparisons + "]\n");
   std::vector<std::string> arguments = {script.string(), "--out", options.out, "--comparisons", file.path(), "--"};
   arguments.insert(arguments.end(), options.runs.begin(), options.runs.end());
@@ -132,6 +136,12 @@ void add_report(CLI::App& app, Action& action) {
       ->type_name("DIR");
   command.add_option("--policy", options->policy, "What counts as the same (default: bitwise)")
       ->type_name("bitwise|ulp:N|close:RTOL,ATOL");
+  command
+      .add_option(
+          "--null", options->nulls,
+          "A run that differs from the first run in model.perturbed or in experiment.seed alone; may be repeated")
+      ->type_name("RUN")
+      ->allow_extra_args(false);
   command.footer("Example: assay report runs/0001 runs/0002 --out report");
   command.callback([options, &action] { action = [options] { return execute(*options); }; });
 }

@@ -55,7 +55,7 @@ void add_run(CLI::App& app, Action& action) {
   struct Options {
     RunRequest request;
     std::vector<std::string> settings;
-    std::string device, numerics, threads;
+    std::string device, numerics, threads, trace;
     bool access_counts = false;
   };
   auto options = std::make_shared<Options>();
@@ -68,6 +68,8 @@ void add_run(CLI::App& app, Action& action) {
       "--numerics", options->numerics,
       "exact: the same bits everywhere; fast: Eigen, libm, cuBLAS, no bits promised (sets run.numerics)");
   command.add_option("--threads", options->threads, "Threads, which never change a bit under exact (sets run.threads)");
+  command.add_option("--trace", options->trace,
+                     "Record digests of each step: none, step, module or op (sets trace.level)");
   command.add_option("--set", options->settings, "A key of the configuration; the last one of a key wins")
       ->type_name("KEY=VALUE")
       ->expected(1)
@@ -97,6 +99,7 @@ void add_run(CLI::App& app, Action& action) {
       if (!options->device.empty()) request.overrides.push_back("run.device=" + options->device);
       if (!options->numerics.empty()) request.overrides.push_back("run.numerics=" + options->numerics);
       if (!options->threads.empty()) request.overrides.push_back("run.threads=" + options->threads);
+      if (!options->trace.empty()) request.overrides.push_back("trace.level=" + options->trace);
       request.command_line = command_line;
       return execute(request, options->access_counts);
     };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/graph.hpp"
+#include "autograd/trace.hpp"
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "kernels/add.hpp"
@@ -84,16 +85,19 @@ void Pass::differentiate(State& node, const Tensor& upstream) {
       throw Error("VJP-2", at(position), kind_of(value), contribution.defined() ? kind_of(contribution) : "none");
     if ((modes() & checking_anomalies) && !sabotaged("anomaly_check_forgets_backward"))
       require_finite(at(position), contribution);
+    TraceScope::tell({"backward", node.module, node.operation, static_cast<int>(position), contribution});
   }
   for (std::size_t position = 0; position < contributions.size(); ++position) {
     if (!needed[position]) continue;
     Tensor& sum = totals_[&State::of(node.operands[position].variable)];
     if (!sum.defined() && sabotaged("first_contribution_is_added_to_0"))
       sum = Tensor::zeros(contributions[position].shape(), contributions[position].device());
-    if (sum.defined() && !sabotaged("gradient_once_per_reference"))
+    if (sum.defined() && !sabotaged("gradient_once_per_reference")) {
       sum = kernels::add(sum, contributions[position]);
-    else
+      TraceScope::tell({"backward", node.module, "accumulate", static_cast<int>(position), sum});
+    } else {
       sum = std::move(contributions[position]);
+    }
   }
 }
 

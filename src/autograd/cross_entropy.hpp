@@ -7,6 +7,7 @@
 #include "autograd/variable.hpp"
 #include "base/sabotage.hpp"
 #include "kernels/cross_entropy.hpp"
+#include "kernels/defects.hpp"
 #include "kernels/divide.hpp"
 #include "kernels/sum.hpp"
 
@@ -56,7 +57,9 @@ inline Variable cross_entropy(const Variable& logits, const Tensor& labels, cons
       "cross_entropy", kernels::divide(total, count), {logits, labels},
       [x = logits.value(), labels, smoothing, ignored, count](const Tensor& upstream, const std::vector<bool>&) {
         Tensor scale = kernels::divide(upstream, count);
-        return std::vector{kernels::cross_entropy_gradient(x, labels, smoothing, ignored, scale), Tensor()};
+        const Tensor& of_rows =
+            sabotaged("gradient_takes_the_next_label") ? kernels::defects::labels_of_next_rows(labels) : labels;
+        return std::vector{kernels::cross_entropy_gradient(x, of_rows, smoothing, ignored, scale), Tensor()};
       });
 }
 

@@ -39,6 +39,7 @@ struct Variable::State {
   void require_leaf(const char* call) const;
 
   const char* operation = "leaf";
+  std::string module;  // that called the operation; known while there is a trace
   std::uint64_t number;
   Tensor value;
   std::uint64_t version = 0;
@@ -61,6 +62,7 @@ class SegmentScope {
   SegmentScope(const SegmentScope&) = delete;
   SegmentScope& operator=(const SegmentScope&) = delete;
 
+  Mode mode() const { return mode_; }
   /// Checks the inputs of an operation, and sets in `needed` what the segment says of its dependencies.
   void admit(const char* operation, const std::vector<Variable>& inputs, std::vector<bool>& needed);
   /// Whether the variable is made by the segment itself.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "autograd/variable.hpp"
+#include "kernels/defects.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/relu.hpp"
 #include "kernels/sum.hpp"
@@ -22,12 +23,15 @@ struct LinearOptions {
 ///     Variable hidden = linear(images, weight, bias, {.relu = true});  // [128, 784], [512, 784], [512] → [128, 512]
 inline Variable linear(const Variable& x, const Variable& weight, const Variable& bias = {},
                        LinearOptions options = {}) {
-  Tensor y = kernels::linear(x.value(), weight.value(), bias.defined() ? bias.value() : Tensor(), options.relu);
+  const Tensor added = bias.defined() ? bias.value() : Tensor();
+  Tensor y = kernels::linear(x.value(), weight.value(), added, options.relu);
+  y = kernels::defects::linear(y, x.value(), weight.value(), added, options.relu);
   std::vector<Variable> inputs{x, weight};
   if (bias.defined()) inputs.push_back(bias);
   auto vjp = [x = x.value(), w = weight.value(), y, options](const Tensor& upstream, const std::vector<bool>& needed) {
     // y is above 0, or NaN, exactly where the sum before the rectifier was.
-    Tensor g = kernels::rows_of(options.relu ? kernels::relu_gradient(y, upstream) : upstream);
+    const bool cut = options.relu && !(sabotaged("rectifier_is_forgotten_on_simulated") && x.device() == simulated);
+    Tensor g = kernels::rows_of(cut ? kernels::relu_gradient(y, upstream) : upstream);
     std::vector<Tensor> gradients(needed.size());
     if (needed[0]) gradients[0] = kernels::matmul(g, w).reshape(x.shape());
     if (needed[1]) gradients[1] = kernels::matmul(g.transpose(0, 1), kernels::rows_of(x));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "autograd/graph.hpp"
+#include "autograd/trace.hpp"
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "device/counters.hpp"
@@ -142,13 +143,18 @@ Variable custom_gradient(const char* operation, Tensor output, const std::vector
   if (sabotaged("producer_counts_twice")) device_log::access(Access::node, {"", 0, operation});
   std::vector<bool> needed;
   for (const Variable& input : inputs) needed.push_back(input.requires_gradient());
-  if (SegmentScope* segment = current_segment()) segment->admit(operation, inputs, needed);
+  SegmentScope* segment = current_segment();
+  if (segment) segment->admit(operation, inputs, needed);
+  const bool traced = TraceScope::active();
+  if (traced && !(segment && segment->mode() == SegmentScope::Mode::replay))
+    TraceScope::tell({"forward", ModuleNameScope::current(), operation, -1, output});
   if (modes() & checking_anomalies) require_finite(operation, output);
   Variable result(std::move(output));
   Variable::State& state = Variable::State::of(result);
   if (sabotaged("rule_is_kept")) state.vjp = vjp;
   if ((modes() & no_recording) || std::find(needed.begin(), needed.end(), true) == needed.end()) return result;
   state.record(operation, inputs, needed);
+  if (traced) state.module = ModuleNameScope::current();
   state.vjp = std::move(vjp);
   return result;
 }

@@ -57,7 +57,7 @@ std::uint64_t last_of(const std::vector<RunSegment>& segments) {
 }
 
 std::size_t row_bytes(const RunNames& names) {
-  return 8 * (9 + 2 * names.parameters.size() + names.optimiser.size() + names.masks.size());
+  return 8 * (9 + 2 * names.parameters.size() + names.optimiser.size() + names.masks.size() + names.trace.size());
 }
 
 RunTable read_segment(const std::string& folder, const RunSegment& segment, const RunNames& names) {
@@ -67,7 +67,9 @@ RunTable read_segment(const std::string& folder, const RunSegment& segment, cons
     throw Error("FILE-3", "open " + path, "SHA-256 " + segment.sha256 + " as run.h5 lists it", file.sha256);
   RunTable table;
   for_each_column(table, names, [&]<class T>(const RunColumn& column, std::vector<T>& values) {
-    Array array = file.root.group(column.group).read(column.name);
+    const hdf5::Group group = file.root.group(column.group);
+    if (column.name == "trace" && column.width == 0 && !group.contains("trace")) return;  // files older than traces
+    Array array = group.read(column.name);
     const auto shape = column.shape(column.of_validation() ? segment.validations : segment.steps);
     if (array.shape != shape)
       throw Error("FILE-3", "read " + path + ": /" + column.group + "/" + column.name, "shape " + shape_text(shape),
@@ -115,7 +117,8 @@ Head read_head(const std::string& folder) {
   for (const std::string& name : provenance.attributes())
     data.description.provenance[name] = provenance.get_string(name);
   data.description.names = {names.read_strings("parameters"), names.read_strings("optimiser"),
-                            names.read_strings("masks")};
+                            names.read_strings("masks"),
+                            names.contains("trace") ? names.read_strings("trace") : std::vector<std::string>{}};
   head.segments = read_segments(path, root.group("segments"));
   if (last_of(head.segments) != data.last_step)
     throw Error("FILE-3", "read " + path + ": /@last_step", std::to_string(last_of(head.segments)),
@@ -212,6 +215,13 @@ void RunWriter::append(const StepRow& row) {
   require("number of gradient digests", names.parameters.size(), row.gradients.size());
   require("number of optimiser digests", names.optimiser.size(), row.optimiser.size());
   require("number of mask digests", names.masks.size(), row.masks.size());
+  if (last_step() == 0) description_.names.trace = row.trace_names;
+  require("number of trace digests", names.trace.size(), row.trace.size());
+  for (std::size_t i = 0; i < names.trace.size(); ++i)
+    if (names.trace[i] != row.trace_names[i])
+      throw Error("FILE-9", "append step " + std::to_string(row.step) + " to " + run_path(folder_),
+                  names.trace[i] + " as result " + std::to_string(i) + " of the trace, as at every step",
+                  row.trace_names[i]);
   rows_.append(row);
 }
 
@@ -287,6 +297,7 @@ void RunWriter::publish(std::vector<RunSegment> segments, const std::string& sta
     names.write_strings("parameters", description_.names.parameters);
     names.write_strings("optimiser", description_.names.optimiser);
     names.write_strings("masks", description_.names.masks);
+    names.write_strings("trace", description_.names.trace);
     write_views(root, description_.names, segments);
     write_segments(root, segments);
     if (!result) return;

@@ -30,6 +30,7 @@ void RunTable::append(const StepRow& row) {
   append_all(gradients, row.gradients);
   append_all(optimiser, row.optimiser);
   append_all(masks, row.masks);
+  append_all(trace, row.trace);
   seconds.push_back(row.seconds);
 }
 

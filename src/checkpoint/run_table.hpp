@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/array.hpp"
 #include "checkpoint/configuration_text.hpp"
 
 namespace assay {
@@ -12,6 +13,7 @@ namespace assay {
 /// Names of the digest columns, in the order of the model's lists.
 struct RunNames {
   std::vector<std::string> parameters, optimiser, masks;
+  std::vector<std::string> trace = {};  ///< `TraceName`s, in the order of a step
 };
 
 /// What one training step leaves behind. Digests are N9; those of parameters and optimiser are after the update.
@@ -23,6 +25,9 @@ struct StepRow {
   std::uint64_t loss_digest = 0, ids_digest = 0;
   std::vector<std::uint64_t> parameters, gradients;  ///< one per name of a parameter
   std::vector<std::uint64_t> optimiser, masks;       ///< one per name
+  std::vector<std::string> trace_names = {};         ///< of a traced step: the same at every step of a run
+  std::vector<std::uint64_t> trace = {};             ///< one per name
+  std::vector<NamedArray> tensors = {};              ///< results that are kept whole; they go to a file of their own
   double seconds = 0;                                ///< outside of digests and comparison
 };
 
@@ -37,7 +42,7 @@ struct RunTable {
   std::vector<double> loss, gradient_norm, learning_rate;
   std::vector<std::uint8_t> finite;
   std::vector<std::uint64_t> loss_digest, ids_digest;
-  std::vector<std::uint64_t> parameters, gradients, optimiser, masks;
+  std::vector<std::uint64_t> parameters, gradients, optimiser, masks, trace;
   std::vector<double> seconds;
 
   std::vector<std::uint64_t> validation_step;
@@ -84,6 +89,7 @@ void for_each_column(Table& table, const RunNames& names, Visit visit) {
   visit(RunColumn{"steps", "gradients", true, names.parameters.size()}, table.gradients);
   visit(RunColumn{"steps", "optimiser", true, names.optimiser.size()}, table.optimiser);
   visit(RunColumn{"steps", "masks", true, names.masks.size()}, table.masks);
+  visit(RunColumn{"steps", "trace", true, names.trace.size()}, table.trace);
   visit(RunColumn{"timing", "seconds", false, 1}, table.seconds);
   visit(RunColumn{"validation", "step", false, 1}, table.validation_step);
   visit(RunColumn{"validation", "loss", false, 1}, table.validation_loss);

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "compare/steps.hpp"
+#include "compare/number_text.hpp"
 
 namespace assay {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
+#include "harness/configuration.hpp"
 
 namespace assay {
 namespace {
@@ -15,12 +16,15 @@ nlohmann::json resolved(const RunData& run) {
   if (!keys.is_object())
     throw Error("FILE-3", "read /config/resolved of a run", "a JSON object of all keys",
                 "\"" + run.description.configuration.resolved.substr(0, 40) + "\"");
+  const nlohmann::json defaults = nlohmann::json::parse(resolved_json(Configuration{}));
+  for (const auto& [key, value] : defaults.items())
+    if (!keys.contains(key)) keys[key] = value;  // the run is older than the key
   return keys;
 }
 
 bool is_neutral(const std::string& key) {
   static const std::set<std::string> names = {"experiment.name", "data.path", "data.digests"};
-  return key.starts_with("run.") || key.starts_with("checkpoint.") || names.count(key) > 0;
+  return key.starts_with("run.") || key.starts_with("checkpoint.") || key.starts_with("trace.") || names.count(key) > 0;
 }
 
 bool is_length(const std::string& key) { return key == "train.epochs" || key == "train.steps"; }
@@ -47,7 +51,10 @@ void compare_names(std::vector<Difference>& found, const std::string& what, cons
 
 bool has_tensor_digests(const RunData& run) {
   const nlohmann::json keys = resolved(run);
-  return !keys.contains("run.digests") || keys["run.digests"] != false;
+  const auto says = [&](const char* key, const nlohmann::json& value) {
+    return keys.contains(key) && keys[key] == value;
+  };
+  return !says("trace.level", "none") && !says("run.digests", false);  // the key of older runs
 }
 
 std::vector<Difference> differences_of_experiment(const RunData& a, const RunData& b) {

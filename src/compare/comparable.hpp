@@ -17,13 +17,13 @@ struct Difference {
 /// What makes two runs different experiments (CMP-4); empty: they can be compared.
 ///
 /// It is every key of the resolved configuration but those that say how and where the same steps are computed (`run.*`,
-/// `checkpoint.*`) and those that are names only (`experiment.name`, `data.path`, `data.digests`); the digest of the
-/// data; the names of parameters, optimiser tensors and masks; the version of the numerics. `train.epochs` and
-/// `train.steps` count unless the schedule is constant: all other schedules stretch over the length of the run. Errors:
-/// FILE-3 when a resolved configuration is no JSON object.
+/// `checkpoint.*`, `trace.*`) and those that are names only (`experiment.name`, `data.path`, `data.digests`); the
+/// digest of the data; the names of parameters, optimiser tensors and masks; the version of the numerics.
+/// `train.epochs` and `train.steps` count unless the schedule is constant: all other schedules stretch over the length
+/// of the run. Errors: FILE-3 when a resolved configuration is no JSON object.
 std::vector<Difference> differences_of_experiment(const RunData& a, const RunData& b);
 
-/// Whether the run recorded digests of its tensors (`run.digests`).
+/// Whether the run recorded digests of its tensors (`trace.level`).
 bool has_tensor_digests(const RunData& run);
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "compare/checkpoints.hpp"
+#include "compare/number_text.hpp"
 #include "compare/steps.hpp"
 
 namespace assay {
@@ -15,7 +16,14 @@ Comparison::Side side_of(const std::string& folder, const RunData& run) {
     const auto entry = run.description.provenance.find(name);
     return entry == run.description.provenance.end() ? std::string() : entry->second;
   };
-  return {folder, run.status, provenance("device"), provenance("threads"), provenance("numerics"), run.last_step};
+  std::vector<double> seconds = run.table.seconds;
+  return {folder,
+          run.status,
+          provenance("device"),
+          provenance("threads"),
+          provenance("numerics"),
+          run.last_step,
+          median(std::span(seconds))};
 }
 
 /// Keeps the earlier one; of two at the same step the one found before.
@@ -52,15 +60,18 @@ std::optional<Divergence> tensor_difference(std::uint64_t step, const std::vecto
   return found;
 }
 
-void compare_checkpoints(Comparison& comparison) {
+void compare_checkpoints(Comparison& comparison, const NameMap& names) {
   const auto files_a = checkpoint_files(comparison.a.folder + "/checkpoints");
   const auto files_b = checkpoint_files(comparison.b.folder + "/checkpoints");
   for (const auto& [step, path] : files_a) {
     const auto other = files_b.find(step);
     if (other == files_b.end() || step > comparison.steps_compared) continue;
-    const Checkpoint a = load_checkpoint(path), b = load_checkpoint(other->second);
+    const Checkpoint a = load_checkpoint(path);
+    Checkpoint b = load_checkpoint(other->second);
+    rename(b, names);
     comparison.checkpoints.push_back(step);
     comparison.tensors = compare_tensors(a, b, comparison.policy);
+    comparison.growth.curve.add(a, b);
     std::optional<Divergence>& first = comparison.first_divergence;
     keep_first(first, tensor_difference(step, comparison.tensors));
     if (comparison.policy.kind == Policy::Kind::bitwise) keep_first(first, state_difference(a, b));
@@ -82,21 +93,23 @@ void compare_metrics(Comparison& comparison, const RunData& a, const RunData& b)
   };
   over_steps("loss", a.table.loss, b.table.loss);
   over_steps("gradient_norm", a.table.gradient_norm, b.table.gradient_norm);
-  if (a.result && b.result)
-    comparison.metrics = {{"test_accuracy", a.result->test_accuracy, b.result->test_accuracy},
-                          {"test_loss", a.result->test_loss, b.result->test_loss}};
+  comparison.growth.loss = loss_distance(a.table.loss, b.table.loss);
+  comparison.metrics = final_metrics(a, b);
 }
 
 std::size_t digests_per_step(const RunData& a, const RunData& b) {
   if (!has_tensor_digests(a) || !has_tensor_digests(b)) return 0;
   const RunNames& names = a.description.names;
-  return 2 * names.parameters.size() + names.optimiser.size() + names.masks.size();
+  return 2 * names.parameters.size() + names.optimiser.size() + names.masks.size() + names.trace.size();
 }
 
 }  // namespace
 
-Comparison compare_runs(const std::string& folder_a, const std::string& folder_b, const Policy& policy) {
-  const RunData a = read_run(folder_a), b = read_run(folder_b);
+Comparison compare_runs(const std::string& folder_a, const std::string& folder_b, const Policy& policy,
+                        const CompareOptions& options) {
+  const RunData a = read_run(folder_a);
+  RunData b = read_run(folder_b);
+  rename(b, options.names);
   Comparison comparison;
   comparison.a = side_of(folder_a, a);
   comparison.b = side_of(folder_b, b);
@@ -111,10 +124,14 @@ Comparison compare_runs(const std::string& folder_a, const std::string& folder_b
 
   std::optional<Divergence>& first = comparison.first_divergence;
   first = first_step_difference(a, b, policy, common);
-  compare_checkpoints(comparison);
+  compare_checkpoints(comparison, options.names);
   keep_first(first, first_validation_difference(a, b, policy, common, comparison.validations_compared));
   keep_first(first, result_difference(a, b, policy));
   compare_metrics(comparison, a, b);
+  if (options.explain != Explain::no)
+    if (const auto bits = first_step_difference(a, b, Policy{}, common))
+      comparison.explanation =
+          explain(folder_a, a, folder_b, b, options.names, *bits, options.explain == Explain::referee);
   comparison.holds = !first && common > 0 && a.last_step == b.last_step;
   return comparison;
 }

@@ -7,19 +7,14 @@
 #include <vector>
 
 #include "compare/comparable.hpp"
+#include "compare/divergence.hpp"
+#include "compare/explanation.hpp"
+#include "compare/growth.hpp"
+#include "compare/names.hpp"
 #include "compare/policy.hpp"
 #include "compare/values.hpp"
 
 namespace assay {
-
-/// The first thing that the policy does not accept.
-struct Divergence {
-  std::uint64_t step = 0;
-  std::string table;              ///< "ids", "masks", "loss", "gradients" …: reference/commands.md lists them
-  std::string tensor;             ///< the column of the table; empty where the table is one value a step
-  std::string a, b;               ///< digests of 16 digits, or numbers
-  std::vector<std::string> also;  ///< the other columns of this table that differ at this step
-};
 
 /// One element that differs, out of the first common checkpoint that shows the divergence.
 struct ShownElement {
@@ -36,15 +31,11 @@ struct NamedDifference {
   ValueDifference values;
 };
 
-struct Metric {
-  std::string name;
-  double a = 0, b = 0;
-};
-
 struct Comparison {
   struct Side {
     std::string folder, status, device, threads, numerics;
     std::uint64_t last_step = 0;
+    double seconds_per_step = 0;  ///< the median
   };
   Side a, b;
   Policy policy;
@@ -59,7 +50,19 @@ struct Comparison {
   std::vector<NamedDifference> tensors;    ///< of the last of them
   std::vector<NamedDifference> per_step;   ///< loss and gradient norm over all steps compared
   std::vector<Metric> metrics;             ///< of complete runs: test_accuracy, test_loss
-  bool other_element_type = false;         ///< one of them computed in float64, the other in float32
+  /// Of the first difference in bits, whatever the policy accepts; where it was asked for.
+  std::optional<Explanation> explanation;
+  Growth growth;                    ///< of the parameters over the checkpoints, and of the loss
+  bool other_element_type = false;  ///< one of them computed in float64, the other in float32
+};
+
+/// What is to be found out about the first difference in bits: nothing beyond the files, its element and cause by a
+/// replay (`explain`), and also what float64 says.
+enum class Explain { no, replay, referee };
+
+struct CompareOptions {
+  Explain explain = Explain::no;
+  NameMap names = {};  ///< what names of B are in A
 };
 
 /// Compares two run folders, step by step.
@@ -75,11 +78,13 @@ struct Comparison {
 ///
 /// It holds when at least one step was compared, everything compared is accepted and both runs end at the same step:
 /// of an interrupted run the common steps are compared, and the comparison does not hold.
+/// Names of B that `options.names` maps are those of A then.
 /// Errors: FILE-3 and FILE-6 for a file that cannot be read or is damaged; CMP-4 for checkpoints of other tensors than
-/// the runs.
+/// the runs, or names that do not fit B.
 ///
 ///     Comparison comparison = compare_runs("runs/one", "runs/two", parse_policy("bitwise"));
 ///     if (!comparison.holds) std::cout << verdict_text(comparison);
-Comparison compare_runs(const std::string& folder_a, const std::string& folder_b, const Policy& policy);
+Comparison compare_runs(const std::string& folder_a, const std::string& folder_b, const Policy& policy,
+                        const CompareOptions& options = {});
 
 }  // namespace assay

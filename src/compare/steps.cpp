@@ -1,12 +1,13 @@
 // Walking the rows of two runs side by side.
 #include "compare/steps.hpp"
 
-#include <charconv>
-#include <cstdio>
 #include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/sabotage.hpp"
+#include "checkpoint/trace_name.hpp"
+#include "compare/number_text.hpp"
 
 namespace assay {
 namespace {
@@ -35,6 +36,25 @@ Table digests(const std::string& name, const std::vector<std::string>& columns, 
           }};
 }
 
+/// The results that both runs traced, in the order of A's steps.
+Table trace(const RunData& a, const RunData& b) {
+  const std::vector<std::string>&names_a = a.description.names.trace, &names_b = b.description.names.trace;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < names_b.size(); ++i) places[names_b[i]] = i;
+  std::vector<std::string> columns;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0; i < names_a.size(); ++i)
+    if (const auto place = places.find(names_a[i]); place != places.end()) {
+      columns.push_back(names_a[i]);
+      pairs.emplace_back(i, place->second);
+    }
+  return {"trace", columns, [&a, &b, pairs](std::size_t row, std::size_t column) {
+            const auto [in_a, in_b] = pairs[column];
+            return differing_digests(a.table.trace[row * a.description.names.trace.size() + in_a],
+                                     b.table.trace[row * b.description.names.trace.size() + in_b]);
+          }};
+}
+
 template <class T>
 Table whole_numbers(const std::string& name, const std::vector<T>& a, const std::vector<T>& b) {
   return {name, one_value, [&a, &b](std::size_t row, std::size_t) -> std::optional<Pair> {
@@ -60,6 +80,7 @@ std::vector<Table> tables_of(const RunData& a, const RunData& b, const Policy& p
   tables.push_back(whole_numbers("epoch", x.epoch, y.epoch));
   tables.push_back(digests("ids", one_value, x.ids_digest, y.ids_digest));
   if (tensors) tables.push_back(digests("masks", names.masks, x.masks, y.masks));
+  if (tensors) tables.push_back(trace(a, b));
   tables.push_back(numbers("loss", x.loss, y.loss, policy, narrow));
   if (bitwise) tables.push_back(digests("loss", one_value, x.loss_digest, y.loss_digest));
   if (tensors) tables.push_back(digests("gradients", names.parameters, x.gradients, y.gradients));
@@ -71,6 +92,43 @@ std::vector<Table> tables_of(const RunData& a, const RunData& b, const Policy& p
     tables.push_back(digests("parameters", names.parameters, x.parameters, y.parameters));
   }
   return tables;
+}
+
+/// The operation that fills a table, as far as the configuration and the trace tell.
+std::string operation_of(const std::string& table, const RunData& run) {
+  if (table == "optimiser" || table == "parameters") {
+    const auto keys = nlohmann::json::parse(run.description.configuration.resolved, nullptr, false);
+    return keys.contains("optimiser.kind") && keys["optimiser.kind"].is_string()
+               ? keys["optimiser.kind"].get<std::string>()
+               : "";
+  }
+  if (table == "masks") return "dropout";
+  return table == "gradients" && !run.description.names.trace.empty() ? "clip_norm" : "";
+}
+
+/// Says where in a step the difference arose.
+Divergence located(Divergence found, const RunData& run) {
+  static const std::map<std::string, std::string> phases = {{"epoch", "data"},
+                                                            {"ids", "data"},
+                                                            {"masks", "draws"},
+                                                            {"loss", "forward"},
+                                                            {"gradients", "gradients"},
+                                                            {"finite", "gradients"},
+                                                            {"gradient_norm", "gradients"},
+                                                            {"learning_rate", "update"},
+                                                            {"optimiser", "update"},
+                                                            {"parameters", "update"}};
+  if (found.table == "trace") {
+    const TraceName name = TraceName::parse(found.tensor);
+    found.phase = sabotaged("phases_are_confused") ? "forward" : name.phase;
+    found.module = name.module;
+    found.operation = name.operation;
+  } else {
+    found.phase = phases.at(found.table);
+    found.operation = operation_of(found.table, run);
+    found.module = found.tensor;
+  }
+  return found;
 }
 
 std::optional<Divergence> difference_in_row(const Table& table, std::size_t row) {
@@ -94,7 +152,7 @@ std::optional<Divergence> first_step_difference(const RunData& a, const RunData&
   const std::vector<Table> tables = tables_of(a, b, policy, !(is_float64(a) && is_float64(b)));
   for (std::size_t row = 0; row < common; ++row)
     for (const Table& table : tables)
-      if (auto found = difference_in_row(table, row)) return found;
+      if (auto found = difference_in_row(table, row)) return located(std::move(*found), a);
   return std::nullopt;
 }
 
@@ -149,17 +207,6 @@ std::optional<Divergence> result_difference(const RunData& a, const RunData& b, 
 bool is_float64(const RunData& run) {
   const auto device = run.description.provenance.find("device");
   return device != run.description.provenance.end() && device->second == "reference";
-}
-
-std::string digest_text(std::uint64_t digest) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(digest));
-  return text;
-}
-
-std::string number_text(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 }  // namespace assay

@@ -24,7 +24,4 @@ std::optional<Divergence> result_difference(const RunData& a, const RunData& b, 
 /// Whether the run computed in float64.
 bool is_float64(const RunData& run);
 
-std::string digest_text(std::uint64_t digest);  ///< 16 hexadecimal digits
-std::string number_text(double value);          ///< short, and exact: reads back as the same number
-
 }  // namespace assay

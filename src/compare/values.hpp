@@ -1,6 +1,7 @@
 // How far two lists of numbers are apart: two tensors, or one metric over all steps.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -40,6 +41,15 @@ ValueDifference compare_values(std::span<const double> a, std::span<const double
 ///
 ///     ValueDifference difference = compare_arrays("fc1.bias", one, other, parse_policy("ulp:4"));
 ValueDifference compare_arrays(const std::string& name, const Array& a, const Array& b, const Policy& policy);
+
+/// The value in the middle of their order, of an even number the lower of the two; 0 of none. Reorders them.
+template <class T>
+T median(std::span<T> values) {
+  if (values.empty()) return T(0);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 /// "[3, 17]": where the row-major element `index` stands in a tensor of this shape.
 std::string index_text(std::span<const std::int64_t> shape, std::size_t index);

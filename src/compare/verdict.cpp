@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "compare/explanation_text.hpp"
+#include "compare/growth_text.hpp"
+#include "compare/number_text.hpp"
 #include "compare/steps.hpp"
 
 namespace assay {
@@ -17,14 +20,6 @@ constexpr std::size_t most_tensors = 12;
 std::string count(std::uint64_t number, const std::string& noun) {
   return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
-
-std::string short_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
-
-std::string ulp_text(std::uint64_t ulps) { return ulps == ~std::uint64_t{0} ? "NaN" : std::to_string(ulps); }
 
 /// Rows in aligned columns, two spaces in front; the first column to the left, the others to the right when `numbers`.
 std::string table(const std::vector<std::vector<std::string>>& rows, bool numbers = false) {
@@ -45,6 +40,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows, bool number
   }
   return text;
 }
+
+std::string milliseconds(const Comparison::Side& side) { return short_text(1000 * side.seconds_per_step) + " ms"; }
 
 bool is_fast(const Comparison::Side& side) { return side.numerics == "fast"; }
 
@@ -73,6 +70,11 @@ std::string headline(const Comparison& comparison) {
 
 std::vector<std::string> first_difference_row(const Divergence& first) {
   std::string place = first.table + (first.tensor.empty() ? "" : " of " + first.tensor);
+  if (first.table == "trace")
+    place = first.phase + ", operation " + first.operation +
+            (first.module.empty() ? ", in no module" : " of module " + first.module) + " (" + first.tensor + ")";
+  else if (!first.operation.empty())
+    place += " (" + first.phase + " by " + first.operation + ")";
   if (!first.also.empty()) place += ", and of " + std::to_string(first.also.size()) + " more";
   return {"first difference", "step " + std::to_string(first.step) + ": " + place};
 }
@@ -102,6 +104,8 @@ std::vector<std::vector<std::string>> fact_rows(const Comparison& comparison) {
     const bool same = same_bits(metric.a, metric.b);
     rows.push_back({name, "A " + number_text(metric.a) + (same ? ", B the same" : ", B " + number_text(metric.b))});
   }
+  rows.push_back({"step time", "A " + milliseconds(comparison.a) + ", B " + milliseconds(comparison.b) + " (medians)"});
+  for (auto& row : growth_rows(comparison.growth)) rows.push_back(std::move(row));
   if (comparison.other_element_type && comparison.policy.kind == Policy::Kind::bitwise)
     rows.push_back({"note", "one run computed in float32, the other in float64: compare them with close:RTOL,ATOL"});
   if (is_fast(comparison.a) != is_fast(comparison.b))
@@ -160,6 +164,8 @@ Json distances_json(const std::vector<NamedDifference>& list) {
   return rows;
 }
 
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 }  // namespace
 
 std::string refusal_text(const Comparison& comparison) {
@@ -182,7 +188,9 @@ std::string verdict_text(const Comparison& comparison) {
       rows.push_back({difference.what, difference.a, difference.b});
     return text + table(rows);
   }
-  return text + table(fact_rows(comparison)) + distances(comparison);
+  text += table(fact_rows(comparison));
+  if (comparison.explanation) text += "\n" + table(explanation_rows(*comparison.explanation));
+  return text + distances(comparison);
 }
 
 std::string comparison_json(const Comparison& comparison) {
@@ -199,7 +207,10 @@ std::string comparison_json(const Comparison& comparison) {
                {"checkpoints_compared", comparison.checkpoints},
                {"first_divergence", nullptr},
                {"element", nullptr},
+               {"explanation", nullptr},
                {"metrics", Json::object()},
+               {"seconds_per_step", {{"a", a.seconds_per_step}, {"b", b.seconds_per_step}}},
+               {"growth", growth_json(comparison.growth)},
                {"per_step", distances_json(comparison.per_step)},
                {"tensors", distances_json(comparison.tensors)}};
   if (!comparison.refused.empty()) json["refused"] = refusal_text(comparison);
@@ -207,6 +218,9 @@ std::string comparison_json(const Comparison& comparison) {
     json["first_divergence"] = {{"step", first->step}, {"table", first->table}, {"tensor", nullptr},
                                 {"a", first->a},       {"b", first->b},         {"also", first->also}};
     if (!first->tensor.empty()) json["first_divergence"]["tensor"] = first->tensor;
+    for (const auto& [key, text] :
+         {std::pair("phase", first->phase), {"module", first->module}, {"operation", first->operation}})
+      json["first_divergence"][key] = text_or_null(text);
   }
   if (const auto& element = comparison.element)
     json["element"] = {{"checkpoint", element->checkpoint},
@@ -215,6 +229,7 @@ std::string comparison_json(const Comparison& comparison) {
                        {"a", element->a},
                        {"b", element->b},
                        {"ulp", element->ulp}};
+  if (comparison.explanation) json["explanation"] = explanation_json(*comparison.explanation);
   for (const Metric& metric : comparison.metrics) json["metrics"][metric.name] = {{"a", metric.a}, {"b", metric.b}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

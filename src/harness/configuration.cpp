@@ -18,6 +18,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/edit_distance.hpp"
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "harness/configuration_keys.hpp"
@@ -26,6 +27,7 @@ namespace assay {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
 using Strings = std::map<std::string, std::string>;
 using Key = ConfigurationKey;
 
@@ -98,6 +100,16 @@ bool assign(const Key& key, const toml::node& node) {
                    *field = values;
                    return true;
                  },
+                 [&](Names* field) {
+                   if (!node.is_array()) return false;
+                   Names values;
+                   for (const toml::node& element : *node.as_array()) {
+                     if (!element.is_string()) return false;
+                     values.push_back(element.as_string()->get());
+                   }
+                   *field = values;
+                   return true;
+                 },
                  [&](Strings* field) {
                    if (!node.is_table()) return false;
                    for (const auto& [name, element] : *node.as_table()) {
@@ -109,23 +121,6 @@ bool assign(const Key& key, const toml::node& node) {
                    return true;
                  }},
       key.field);
-}
-
-/// Edits (insert, delete, replace, swap neighbours) that turn one word into the other.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
 }
 
 std::string_view after_last_dot(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -168,6 +163,8 @@ class Reader {
       refuse("optimiser.nesterov", "optimiser.momentum above 0 with it", "0");
     if (c.run.numerics == "fast" && c.run.device == "reference")
       refuse("run.numerics", "exact on the device reference, which has one numerics only", "fast");
+    if (!c.trace.tensors.empty() && c.trace.level != "module" && c.trace.level != "op")
+      refuse("trace.tensors", "trace.level \"module\" or \"op\" with it", "\"" + c.trace.level + "\"");
     if (c.run.tf32 && c.run.numerics != "fast") refuse("run.tf32", "run.numerics = \"fast\" with it", c.run.numerics);
   }
 

@@ -24,6 +24,7 @@ struct Configuration {
     std::vector<std::int64_t> layers = {784, 128, 10};
     std::string activation = "relu";
     double dropout = 0;
+    std::string perturbed;
   } model;
 
   struct Loss {
@@ -72,8 +73,12 @@ struct Configuration {
     std::int64_t threads = 0;
     std::string numerics = "exact";
     bool tf32 = false;
-    bool digests = true;
   } run;
+
+  struct Trace {
+    std::string level = "step";
+    std::vector<std::string> tensors;
+  } trace;
 
   std::string source;                  ///< path of the experiment file, or what stands for it in messages
   std::string text;                    ///< the experiment file as read

@@ -10,6 +10,7 @@ namespace {
 
 using Allowed = ConfigurationKey::Allowed;
 using Integers = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
 using Strings = std::map<std::string, std::string>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -53,6 +54,7 @@ std::string ConfigurationKey::expected() const {
                    return allowed.choices.size() == 1 ? "\"" + choices + "\"" : "one of " + choices;
                  },
                  [&](Integers*) { return "a list of integers" + range; },
+                 [](Names*) { return std::string("a list of strings"); },
                  [](Strings*) { return std::string("a table of SHA-256 digests (64 lower-case digits)"); }},
       field);
 }
@@ -79,6 +81,11 @@ std::vector<ConfigurationKey> configuration_keys(Configuration& c) {
       {"model.layers", &c.model.layers, from_to(1, 1 << 20), "Widths from the input to the classes, at least two."},
       {"model.activation", &c.model.activation, one_of({"relu", "gelu", "tanh", "sigmoid"}), "Between two layers."},
       {"model.dropout", &c.model.dropout, from_below(0, 1), "Share of hidden values dropped while training."},
+      {"model.perturbed",
+       &c.model.perturbed,
+       {},
+       "For a null band: the parameter, or `all`, whose initial elements are each moved by one ULP, up or down at "
+       "random; a zero to the smallest number or to the other zero. Empty: none."},
 
       {"loss.kind", &c.loss.kind, one_of({"cross_entropy", "mse"}), "`mse` compares with the one-hot label."},
       {"loss.label_smoothing", &c.loss.label_smoothing, from_below(0, 1), "Of `cross_entropy`."},
@@ -130,8 +137,15 @@ std::vector<ConfigurationKey> configuration_keys(Configuration& c) {
        "products by cuBLAS, no bits promised."},
       {"run.tf32", &c.run.tf32, Allowed{},
        "Of `fast` on `cuda`: products may round their operands to TF32, which keeps 10 bits of the mantissa."},
-      {"run.digests", &c.run.digests, Allowed{},
-       "Record a digest of every parameter, gradient and optimiser tensor per step."},
+
+      {"trace.level", &c.trace.level, one_of({"none", "step", "module", "op"}),
+       "What is recorded of each step: `step` a digest of every parameter, gradient and optimiser tensor, `module` "
+       "also "
+       "of what each module computes, forward and backward, `op` of every operation's results."},
+      {"trace.tensors",
+       &c.trace.tensors,
+       {},
+       "Results, by the names that the trace gives them (`forward/fc1/linear`), that are kept whole at every step."},
   };
 }
 

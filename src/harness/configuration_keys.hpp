@@ -15,7 +15,7 @@ namespace assay {
 /// One key of an experiment file, tied to the member of one `Configuration` that holds its value.
 struct ConfigurationKey {
   using Field = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::int64_t>*,
-                             std::map<std::string, std::string>*>;
+                             std::vector<std::string>*, std::map<std::string, std::string>*>;
 
   /// What a value may be beyond its type: a range for a number (each element of a list), choices for a string.
   struct Allowed {

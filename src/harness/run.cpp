@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "checkpoint/run_file.hpp"
+#include "checkpoint/tensor_file.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "device/profile.hpp"
 #include "harness/progress.hpp"
@@ -144,6 +145,7 @@ class Run {
       StepRow row = training_.advance();
       row.seconds = std::chrono::duration<double>(Clock::now() - before).count();
       writer.append(row);
+      if (!row.tensors.empty()) save_tensors(tensor_path(folder_, row.step), row.step, row.tensors);
       return "epoch " + std::to_string(row.epoch) + "  loss " + short_number(row.loss);
     } catch (const Error&) {
       writer.interrupt();  // keeps the steps up to the one that failed

@@ -7,11 +7,13 @@
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "device/pass.hpp"
+#include "harness/perturbation.hpp"
 #include "kernels/count_correct.hpp"
 #include "kernels/digest.hpp"
 #include "kernels/item.hpp"
 #include "nn/shard_scope.hpp"
 #include "numerics/digest.hpp"
+#include "numerics/hypothesis.hpp"
 #include "numerics/set_digest.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
@@ -37,13 +39,6 @@ Schedule make_schedule(const Configuration& configuration, const Sampler& sample
   return Schedule({options.kind, configuration.optimiser.learning_rate, steps_of(configuration, sampler),
                    static_cast<std::uint64_t>(options.period), options.factor, options.warmup, options.start,
                    options.minimum});
-}
-
-Array array_of(const Tensor& tensor) {
-  return with_type(tensor.dtype(), [&](auto zero) -> Array {
-    using T = decltype(zero);
-    return Array::of(tensor.read<T>().span(), tensor.shape().extents());
-  });
 }
 
 Tensor tensor_of(const Array& array, Device device) {
@@ -84,8 +79,9 @@ Training::Training(const Configuration& configuration, const Datasets& data)
       random_(static_cast<std::uint64_t>(configuration.experiment.seed)),
       model_((check_layers_fit_data(configuration, data.train), configuration.model.layers),
              parse_activation(configuration.model.activation), configuration.model.dropout, random_),
-      parameters_((model_.to(device_), model_.parameters())),
+      parameters_((perturb(model_.parameters(), configuration), model_.to(device_), model_.parameters())),
       optimiser_(make_optimiser(configuration.optimiser, parameters_)),
+      trace_level_(parse_trace_level(configuration.trace.level)),
       sampler_(stream_key(random_.seed(), "data.order"), data.train.count, configuration.train.batch),
       schedule_(make_schedule(configuration, sampler_)) {}
 
@@ -93,7 +89,7 @@ std::uint64_t Training::total_steps() const { return steps_of(configuration_, sa
 
 RunNames Training::names() const {
   RunNames names;
-  if (!configuration_.run.digests) return names;
+  if (trace_level_ == TraceLevel::none) return names;
   for (const NamedParameter& entry : parameters_) names.parameters.push_back(entry.name);
   for (const NamedTensor& entry : optimiser_->state().tensors) names.optimiser.push_back(entry.name);
   names.masks = model_.mask_names();
@@ -123,15 +119,18 @@ void Training::set_draws(const std::vector<std::uint64_t>& draws) {
   for (std::size_t i = 0; i < draws.size(); ++i) random_.streams()[i]->set_draws(draws[i]);
 }
 
-/// The sum over the shards of a batch, all of which are one draw of each stream. Mask digests go into the row.
-ShardResult Training::gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepRow& row) {
+/// The sum over the shards of a batch, all of which are one draw of each stream. Mask digests and trace go into the
+/// row.
+ShardResult Training::gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepTrace& trace,
+                                   StepRow& row) {
   const auto rows = static_cast<std::int64_t>(batch.labels.size());
   std::map<std::string, std::uint64_t> mask_digests;
   ShardSum sum(configuration_.train.shards);
   for (std::int64_t shard = 0; shard < configuration_.train.shards; ++shard) {
+    trace.begin_shard(static_cast<std::size_t>(shard));
     set_draws(draws);
     auto [begin, end] = rows_of_shard(rows, configuration_.train.shards, shard);
-    ShardScope scope(begin, configuration_.run.digests ? &mask_digests : nullptr);
+    ShardScope scope(begin, trace_level_ == TraceLevel::none ? nullptr : &mask_digests);
     Variable logits = model_.forward(inputs(batch, begin, end));
     std::span<const std::int32_t> labels(batch.labels.data() + begin, static_cast<std::size_t>(end - begin));
     Variable loss = loss_of(logits, labels, rows);
@@ -141,15 +140,24 @@ ShardResult Training::gradients_of(const Batch& batch, const std::vector<std::ui
       result.gradients.push_back(entry.parameter->gradient());
       entry.parameter->zero_gradient();
     }
+    for (std::size_t i = 0; i < parameters_.size() && configuration_.train.shards > 1; ++i)
+      TraceScope::tell({"gradients", parameters_[i].name, "shard", -1, result.gradients[i]});
     sum.add(std::move(result));
   }
-  if (configuration_.run.digests)
+  if (trace_level_ != TraceLevel::none)
     for (const std::string& name : model_.mask_names()) row.masks.push_back(mask_digests[name]);
-  return sum.total();
+  ShardResult total = sum.total();
+  trace.begin_shard(0);
+  if (configuration_.train.shards > 1)
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      TraceScope::tell({"gradients", parameters_[i].name, "sum_of_shards", -1, total.gradients[i]});
+  return total;
 }
 
 StepRow Training::advance() {
   ProfileScope profile(profile_);
+  std::optional<ArithmeticScope> planted;
+  if (sabotaged("training_is_contracted")) planted.emplace(Arithmetic{.contracted = true});
   StepRow row;
   row.step = step_ + 1;
   PassScope pass("step " + std::to_string(row.step));
@@ -161,13 +169,15 @@ StepRow Training::advance() {
   std::vector<std::uint64_t> draws;
   for (const auto& stream : random_.streams()) draws.push_back(stream->draws());
   const std::uint64_t taken = optimiser_->step_count();
+  StepTrace trace(device_, trace_level_, configuration_.trace.tensors, traced_, observer_);
   try {
-    const ShardResult total = gradients_of(gather(data_.train, ids), draws, row);
+    const ShardResult total = gradients_of(gather(data_.train, ids), draws, trace, row);
     for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].parameter->set_gradient(total.gradients[i]);
 
     // The record: loss, its digest, and of each parameter Σg², whether its update is finite, and digests.
     std::vector<Tensor> digested;
-    if (configuration_.run.digests) {
+    const bool digests_wanted = trace_level_ != TraceLevel::none;
+    if (digests_wanted) {
       for (const NamedParameter& entry : parameters_) digested.push_back(entry.parameter->value());
       for (const NamedTensor& entry : optimiser_->state().tensors) digested.push_back(entry.tensor);
     }
@@ -179,8 +189,9 @@ StepRow Training::advance() {
     GradientNorm norm(parameters_, record.slots(squares, flags));
     if (sabotaged("norm_is_read_early")) norm.value();
     if (configuration_.train.clip_norm > 0) norm.clip(configuration_.train.clip_norm);
+    for (const NamedParameter& entry : parameters_) trace.tell("gradients", entry.name, entry.parameter->gradient());
     Optimiser::PendingStep step(*optimiser_, row.learning_rate, record.slots(flags, digests));
-    if (configuration_.run.digests) {
+    if (digests_wanted) {
       kernels::digest(total.loss, record.slot(1));
       for (const NamedParameter& entry : parameters_) digested.push_back(entry.parameter->gradient());
       for (std::size_t i = 0; i < digested.size(); ++i)
@@ -188,9 +199,13 @@ StepRow Training::advance() {
     }
     row.gradient_norm = norm.value();
     step.finish();
+    for (const NamedTensor& entry : optimiser_->state().tensors) trace.tell("optimiser", entry.name, entry.tensor);
+    for (const NamedParameter& entry : parameters_) trace.tell("parameters", entry.name, entry.parameter->value());
+    trace.finish(row);
+    traced_ = row.trace.size();
 
     row.loss = record.number(0);
-    if (configuration_.run.digests) {
+    if (digests_wanted) {
       row.loss_digest = record.bits(1);
       for (std::size_t i = 0; i < ids.size(); ++i)
         row.ids_digest += numerics::digest_element(i, static_cast<std::uint64_t>(ids[i]));

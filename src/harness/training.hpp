@@ -11,6 +11,7 @@
 #include "data/sampler.hpp"
 #include "device/profile.hpp"
 #include "harness/configuration.hpp"
+#include "harness/step_trace.hpp"
 #include "models/mlp.hpp"
 #include "optim/optimiser.hpp"
 #include "optim/schedule.hpp"
@@ -35,7 +36,8 @@ class Training {
   Training(const Configuration& configuration, const Datasets& data);
 
   const Configuration& configuration() const { return configuration_; }
-  /// The columns of the digest tables; empty lists with `run.digests = false`.
+  /// The columns of the digest tables; empty lists with `trace.level = "none"`. Those of the
+  /// trace are in the row of a step.
   RunNames names() const;
   std::uint64_t step() const { return step_; }
   std::uint64_t total_steps() const;
@@ -47,6 +49,10 @@ class Training {
   /// the training is then as it was before the step. (Only a device that fails between the update and the download
   /// leaves the step taken and its row lost; `step` tells.)
   StepRow advance();
+  /// From now on every result of a step is told to `observer` by its name; one that is empty ends that. It is also told
+  /// gradients as the optimiser gets them and what the update leaves: "gradients/fc1.weight/table", "optimiser/…",
+  /// "parameters/…".
+  void observe(StepObserver observer) { observer_ = std::move(observer); }
   /// Mean loss and share of right answers over a set, in evaluation mode.
   Evaluation evaluate(const Dataset& set) const;
 
@@ -60,7 +66,7 @@ class Training {
  private:
   Variable loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const;
   Tensor inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const;
-  ShardResult gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepRow& row);
+  ShardResult gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepTrace& trace, StepRow& row);
   void set_draws(const std::vector<std::uint64_t>& draws);
   std::map<std::string, std::string> aliases() const;
   std::map<std::string, std::uint64_t> place_after(std::uint64_t step) const;
@@ -73,6 +79,9 @@ class Training {
   Mlp model_;
   ParameterList parameters_;
   std::unique_ptr<Optimiser> optimiser_;
+  TraceLevel trace_level_;
+  std::size_t traced_ = 0;  // digests of the last step's trace
+  StepObserver observer_;
   Sampler sampler_;
   Schedule schedule_;
   std::uint64_t step_ = 0;

@@ -6,13 +6,15 @@
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
 #include "device/counters.hpp"
+#include "device/cpu/float_environment.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/profile.hpp"
+#include "numerics/hypothesis.hpp"
 #include "reference/array.hpp"
 #include "tensor/tensor.hpp"
 
 /// Declares a kernel once: it is built for each of the three instruction sets, on the cpu and on the simulated device,
-/// and by nvcc. Operands are views of the memory of the kernel's device.
+/// by nvcc, and twice for hypotheses about the cpu. Operands are views of the memory of the kernel's device.
 #define ASSAY_DECLARE_KERNEL(...) \
   namespace baseline {            \
   __VA_ARGS__;                    \
@@ -34,6 +36,12 @@
   }                               \
   namespace cuda {                \
   __VA_ARGS__;                    \
+  }                               \
+  namespace hypothesis {          \
+  __VA_ARGS__;                    \
+  }                               \
+  namespace contracted {          \
+  __VA_ARGS__;                    \
   }
 
 /// The same for a kernel of `fast_ops` in meson.build: the profile fast has three more builds of it on the cpu.
@@ -49,12 +57,16 @@
   __VA_ARGS__;                         \
   }
 
-/// The kernel of that name: runs the build for the device, this processor and the profile.
+/// The kernel of that name: runs the build for the device, this processor, the profile and the hypothesis.
 #define ASSAY_KERNEL(kernel)                                                                                        \
   ::assay::kernels::named(#kernel, [](::assay::Device device, const auto&... operands) {                            \
     const bool on_host = device == ::assay::cpu, fast = profile() == Profile::fast;                                 \
     if constexpr (::assay::have_cuda)                                                                               \
       if (device == ::assay::cuda_device) return fast ? fast_cuda::kernel(operands...) : cuda::kernel(operands...); \
+    if (const ::assay::Arithmetic* supposed = ::assay::arithmetic(); supposed && on_host) {                         \
+      const ::assay::FlushScope environment(supposed->flush);                                                       \
+      return supposed->contracted ? contracted::kernel(operands...) : hypothesis::kernel(operands...);              \
+    }                                                                                                               \
     switch (isa()) {                                                                                                \
       case Isa::avx512:                                                                                             \
         if (!on_host) return simulated_avx512::kernel(operands...);                                                 \

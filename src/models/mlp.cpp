@@ -42,6 +42,7 @@ Variable Mlp::hidden(const Linear& layer, const Variable& x) const {
 }
 
 Variable Mlp::forward(const Variable& x) const {
+  ForwardScope scope(*this);
   Variable y = x;
   for (std::size_t layer = 0; layer + 1 < layers_.size(); ++layer) {
     y = hidden(*layers_[layer], y);

@@ -23,6 +23,7 @@ Dropout::Dropout(double p, const Random& random) : p_(p) {
 }
 
 Variable Dropout::forward(const Variable& x) const {
+  ForwardScope scope(*this);
   if (!training() && sabotaged("evaluation_draws")) stream_->next_draw();
   if ((!training() && !sabotaged("dropout_drops_in_evaluation")) || p_ == 0) return x;
   const ShardScope* shard = ShardScope::current();

@@ -25,6 +25,7 @@ Linear::Linear(std::int64_t in, std::int64_t out, const Random& random, bool bia
 }
 
 Variable Linear::forward(const Variable& x, LinearOptions options) const {
+  ForwardScope scope(*this);
   if (sabotaged("linear_allocates_more")) Tensor::zeros({1}, x.device());
   return linear(x, weight_.variable(), bias_ ? bias_->variable() : Variable(), options);
 }

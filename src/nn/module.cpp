@@ -233,6 +233,15 @@ Module::Slot* Module::slot_of(const std::string& name) {
   return slot == slots_.end() ? nullptr : &*slot;
 }
 
+std::string Module::path() const {
+  std::string path;
+  for (const Module* module = this; module->parent_; module = module->parent_)
+    for (const Slot& slot : module->parent_->slots_)
+      if (const Child* child = std::get_if<Child>(&slot.content); child && child->module == module)
+        path = path.empty() ? slot.name : slot.name + "." + path;
+  return path;
+}
+
 void Module::deactivate_parameter(const std::string& name, Parameter& parameter) {
   const std::string operation = "deactivate_parameter " + quoted(name);
   Slot* slot = slot_of(name);

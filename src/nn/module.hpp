@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "autograd/parameter.hpp"
+#include "autograd/trace.hpp"
 #include "base/sabotage.hpp"
 
 namespace assay {
@@ -55,6 +57,8 @@ class Module {
   /// keep their bits on a round trip, gradients of moved parameters are dropped, graphs built before are refused from
   /// then on. Errors: as `parameters`; XFER-6 for extra parameters; the device's own.
   void to(Device device);
+  /// The dotted name of this module in its tree; "" for the root.
+  std::string path() const;
 
  protected:
   Module() = default;
@@ -111,6 +115,22 @@ class Module {
 
   std::vector<Slot> slots_;
   Module* parent_ = nullptr;
+};
+
+/// Stands at the beginning of a forward: what it computes is traced as this module's.
+///
+///     Variable Mlp::forward(const Variable& x) const {
+///       ForwardScope scope(*this);
+///       return …;
+///     }
+class ForwardScope {
+ public:
+  explicit ForwardScope(const Module& module) {
+    if (TraceScope::active()) name_.emplace(module.path());
+  }
+
+ private:
+  std::optional<ModuleNameScope> name_;
 };
 
 /// An ordered list of children that it owns, named "0", "1", …. It is filled by its constructor.

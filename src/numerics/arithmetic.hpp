@@ -5,6 +5,15 @@
 #include <cstdint>
 
 #include "numerics/isa.hpp"
+#ifdef ASSAY_HYPOTHESIS
+#include "numerics/hypothesis.hpp"
+
+/// The first line of an elementary function: the value of libm instead, where the hypothesis says so.
+#define ASSAY_OR_LIBM(value) \
+  if (arithmetic()->libm) return value;
+#else
+#define ASSAY_OR_LIBM(value)
+#endif
 
 namespace assay::numerics {
 inline namespace ASSAY_ISA {
@@ -35,6 +44,9 @@ ASSAY_INLINE double round_to_odd(double sum, double error) {
 
 /// a·b + c rounded once to binary32, by the instruction or with the same bits by exact binary64 arithmetic.
 ASSAY_INLINE float fma(float a, float b, float c) {
+#ifdef ASSAY_HYPOTHESIS
+  if (!arithmetic()->fused) return a * b + c;
+#endif
 #if defined(__CUDA_ARCH__)
   return __fmaf_rn(a, b, c);
 #elif defined(__FMA__)
@@ -53,6 +65,9 @@ float fma(double, double, double) = delete;  // binary64 uses no fma at all: `mu
 /// The a·b + c of sums of products: fma in binary32, × then + (two roundings) in binary64.
 ASSAY_INLINE float multiply_add(float a, float b, float c) { return fma(a, b, c); }
 ASSAY_INLINE double multiply_add(double a, double b, double c) { return a * b + c; }
+#ifdef ASSAY_HYPOTHESIS
+ASSAY_INLINE double multiply_add(float a, float b, double c) { return static_cast<double>(a) * b + c; }
+#endif
 
 /// √x, rounded once (IEEE 754); x < 0 gives NaN.
 #ifdef __CUDA_ARCH__

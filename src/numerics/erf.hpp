@@ -22,6 +22,7 @@ inline namespace ASSAY_ISA {
 ///
 ///     erf(0.5f);  // 0x1.0a7ef6p-1
 ASSAY_INLINE float erf(float x) {
+  ASSAY_OR_LIBM(__builtin_erff(x))
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
   const double a = limited(std::bit_cast<float>(bits & 0x7fffffffu), 4.0f);  // the result is 1 from 3.92 on
   const double z = a * a;

@@ -43,6 +43,7 @@ struct Exponential {
 ///
 ///     exp(1.0f);  // 0x1.5bf0a8p+1
 ASSAY_INLINE float exp(float x) {
+  ASSAY_OR_LIBM(__builtin_expf(x))
   // Beyond ±104 the result is +∞ or +0 all the same.
   const float result = static_cast<float>(Exponential(limited(x, 104.0f)).value());
   return x == x ? result : x;

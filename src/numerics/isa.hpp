@@ -2,9 +2,10 @@
 #pragma once
 
 // Kernels are compiled once per instruction set with -DASSAY_ISA=baseline, avx2 or avx512, those of CUDA's sources with
-// simulated_baseline … and by nvcc with cuda, and some once more for the profile fast with -DASSAY_FAST
-// -DASSAY_ISA=fast_baseline …. Everything inline that they use stands in an inline
-// namespace of that name, so that the linker can never take one build's copy for another's.
+// simulated_baseline … and by nvcc with cuda, some once more for the profile fast with -DASSAY_FAST
+// -DASSAY_ISA=fast_baseline …, and those of the cpu device for hypotheses with -DASSAY_HYPOTHESIS
+// -DASSAY_ISA=hypothesis and contracted. Everything inline that they use stands in an inline namespace of that name, so
+// that the linker can never take one build's copy for another's.
 #ifndef ASSAY_ISA
 #define ASSAY_ISA baseline
 #endif

@@ -25,6 +25,7 @@ inline namespace ASSAY_ISA {
 ///
 ///     log(10.0f);  // 0x1.26bb1cp+1
 ASSAY_INLINE float log(float x) {
+  ASSAY_OR_LIBM(__builtin_logf(x))
   const double wide = x;  // a subnormal becomes a normal number here
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(wide);
   const std::uint64_t exponent = (bits + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu)) >> 52;  // 1023 + k

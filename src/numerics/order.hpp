@@ -4,6 +4,9 @@
 #include <cstddef>
 
 #include "numerics/arithmetic.hpp"
+#ifdef ASSAY_HYPOTHESIS
+#include "numerics/hypothesis_order.hpp"
+#endif
 #include "numerics/isa.hpp"
 
 namespace assay::numerics {
@@ -17,6 +20,9 @@ namespace order_detail {
 
 template <typename T, typename Step>
 ASSAY_INLINE T chain(std::size_t begin, std::size_t end, Step step) {
+#ifdef ASSAY_HYPOTHESIS
+  if (otherwise<T>()) return sum_otherwise<T>(begin, end, step);
+#endif
   T total = 0;
   bool first = true;
   for (std::size_t k = begin; k < end;) {
@@ -45,6 +51,9 @@ struct NothingAhead {
 /// elements from i on.
 template <typename T, typename Step, typename Ahead = NothingAhead>
 ASSAY_INLINE T lane_row(std::size_t begin, std::size_t count, Step step, Ahead ahead = {}) {
+#ifdef ASSAY_HYPOTHESIS
+  if (otherwise<T>()) return sum_otherwise<T>(begin, begin + count, step);
+#endif
   T lane[lane_count] = {};
   std::size_t i = 0;
   for (; i + lane_count <= count; i += lane_count) {
@@ -78,7 +87,7 @@ inline T lane_tree(std::size_t begin, std::size_t count, std::size_t stride, Chu
 template <typename Term>
 ASSAY_INLINE auto chain_sum(std::size_t begin, std::size_t end, Term term) {
   using T = decltype(term(begin));
-  return order_detail::chain<T>(begin, end, [&](T part, std::size_t k) { return part + term(k); });
+  return order_detail::chain<T>(begin, end, [&](auto part, std::size_t k) { return part + term(k); });
 }
 
 /// Chain order of products: Σ a(k)·b(k), k in [begin, end), each step one `multiply_add`.
@@ -87,7 +96,7 @@ ASSAY_INLINE auto chain_sum(std::size_t begin, std::size_t end, Term term) {
 template <typename A, typename B>
 ASSAY_INLINE auto chain_dot(std::size_t begin, std::size_t end, A a, B b) {
   using T = decltype(a(begin));
-  return order_detail::chain<T>(begin, end, [&](T part, std::size_t k) { return multiply_add(a(k), b(k), part); });
+  return order_detail::chain<T>(begin, end, [&](auto part, std::size_t k) { return multiply_add(a(k), b(k), part); });
 }
 
 /// The lane order of up to 4096 terms begin … begin + count − 1: of terms, and of squares by `multiply_add`.
@@ -95,12 +104,12 @@ ASSAY_INLINE auto chain_dot(std::size_t begin, std::size_t end, A a, B b) {
 template <typename Term>
 ASSAY_INLINE auto lane_chunk_sum(std::size_t begin, std::size_t count, Term term) {
   using T = decltype(term(count));
-  return order_detail::lane_row<T>(begin, count, [&](T part, std::size_t i) { return part + term(i); });
+  return order_detail::lane_row<T>(begin, count, [&](auto part, std::size_t i) { return part + term(i); });
 }
 template <typename Term, typename Ahead = order_detail::NothingAhead>
 ASSAY_INLINE auto lane_chunk_squares(std::size_t begin, std::size_t count, Term term, Ahead ahead = {}) {
   using T = decltype(term(count));
-  auto step = [&](T part, std::size_t i) {
+  auto step = [&](auto part, std::size_t i) {
     const T value = term(i);
     return multiply_add(value, value, part);
   };
@@ -111,6 +120,9 @@ ASSAY_INLINE auto lane_chunk_squares(std::size_t begin, std::size_t count, Term 
 /// chunks' results, however they were come by.
 template <typename Chunk>
 ASSAY_INLINE auto lane_chunks(std::size_t count, Chunk chunk) {
+#ifdef ASSAY_HYPOTHESIS
+  if (order_detail::otherwise<decltype(chunk(count, count))>()) return chunk(std::size_t{0}, count);
+#endif
   if (count <= lane_chunk) return chunk(std::size_t{0}, count);
   std::size_t stride = lane_chunk;
   while ((count - 1) / stride >= lane_chunk) stride *= lane_chunk;
@@ -131,7 +143,8 @@ template <typename A, typename B>
 ASSAY_INLINE auto lane_dot(std::size_t count, A a, B b) {
   using T = decltype(a(count));
   return lane_chunks(count, [&](std::size_t begin, std::size_t part) {
-    return order_detail::lane_row<T>(begin, part, [&](T sum, std::size_t i) { return multiply_add(a(i), b(i), sum); });
+    return order_detail::lane_row<T>(begin, part,
+                                     [&](auto sum, std::size_t i) { return multiply_add(a(i), b(i), sum); });
   });
 }
 

@@ -21,6 +21,7 @@ inline namespace ASSAY_ISA {
 ///
 ///     sigmoid(1.0f);  // 0x1.764d5p-1
 ASSAY_INLINE float sigmoid(float x) {
+  ASSAY_OR_LIBM(1.0f / (1.0f + __builtin_expf(-x)))
   // Beyond ±104 the result is 1 or +0 all the same.
   const Exponential power(-static_cast<double>(limited(x, 104.0f)));
   const bool near = power.k == 0.0;

@@ -22,6 +22,7 @@ inline namespace ASSAY_ISA {
 ///
 ///     tanh(1.0f);  // 0x1.85efacp-1
 ASSAY_INLINE float tanh(float x) {
+  ASSAY_OR_LIBM(__builtin_tanhf(x))
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
   const double a = limited(std::bit_cast<float>(bits & 0x7fffffffu), 20.0f);  // the result is 1 from 9.01 on
   const double z = a * a;

@@ -6,6 +6,32 @@
 #include "kernels/adam.hpp"
 
 namespace assay {
+namespace {
+
+/// √(v̂ + ε) in the place of √v̂ + ε: for a saboteur.
+void update_with_epsilon_inside(const std::vector<kernels::AdamUpdate>& updates) {
+  for (const kernels::AdamUpdate& update : updates) {
+    const numerics::AdamScalars s = kernels::rounded(update.step);
+    const auto elements = [](const Tensor& x) {
+      const auto values = x.read<float>();
+      return std::vector<float>(values.begin(), values.end());
+    };
+    auto w = elements(update.w), m = elements(update.m[0]), v = elements(update.v[0]), g = elements(update.g);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      const float keep = w[i] * s.keep;
+      const numerics::AdamElement next = numerics::adam(w[i], m[i], v[i], g[i], s);
+      m[i] = next.m;
+      v[i] = next.v;
+      w[i] = keep - s.rate * (m[i] / numerics::square_root(numerics::fma(v[i] * s.scale, s.scale, s.epsilon)));
+    }
+    Tensor(update.w).write(w);
+    Tensor(update.m[0]).write(m);
+    Tensor(update.v[0]).write(v);
+  }
+}
+
+}  // namespace
+
 Adam::Adam(ParameterList parameters, const AdamOptions& options)
     : Adam(std::vector<ParameterGroup<AdamOptions>>{{std::move(parameters), options}}) {}
 
@@ -47,7 +73,10 @@ std::vector<kernels::AdamUpdate> Adam::updates_of(const Step& step) const {
 }
 
 void Adam::look(const Step& step) const { kernels::adam_is_finite(updates_of(step), step.slots); }
-void Adam::update(const Step& step) const { kernels::adam(updates_of(step), step.slots); }
+void Adam::update(const Step& step) const {
+  if (sabotaged("epsilon_inside_the_root")) return update_with_epsilon_inside(updates_of(step));
+  kernels::adam(updates_of(step), step.slots);
+}
 
 std::vector<double> Adam::beta_powers(std::uint64_t step) const {
   std::vector<double> powers;

@@ -81,7 +81,7 @@ void step(const Options& options, const std::function<void()>& wait) {
     configuration.train.steps = 1 << 30;  // the benchmark ends it
     configuration.run.device = device;
     configuration.run.numerics = numerics;
-    configuration.run.digests = false;
+    configuration.trace.level = "none";
     return Training(configuration, data);
   };
   Training exact = training("cuda", "exact"), fast = training("cuda", "fast"), host = training("cpu", "exact");

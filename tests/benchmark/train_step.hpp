@@ -13,7 +13,7 @@ inline Configuration usual_training(bool digests) {
   configuration.train.batch = 128;
   configuration.train.epochs = 0;
   configuration.train.steps = 1 << 30;  // the benchmark ends it
-  configuration.run.digests = digests;
+  configuration.trace.level = digests ? "step" : "none";
   return configuration;
 }
 

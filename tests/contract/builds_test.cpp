@@ -83,11 +83,12 @@ void check_sums(const Tensor& x, int kept, const std::string& what) {
       const Row row(all.begin() + i * length, all.begin() + (i + 1) * length);
       return Row{lanes ? plain::lane_sum(row) : plain::chain(row)};
     });
-    in_every_build(what + (lanes ? " in lanes " : " in chains ") + to_string(x.shape()), [&](const std::string& where) {
-      Tensor y = Tensor::full(Shape(extents), 777, device);
-      ASSAY_KERNEL(sum)(device, operand(x), kept, lanes, y.write_view<float>());
-      check_same_bits(expected, y, where);
-    });
+    in_every_build(device, what + (lanes ? " in lanes " : " in chains ") + to_string(x.shape()),
+                   [&](const std::string& where) {
+                     Tensor y = Tensor::full(Shape(extents), 777, device);
+                     ASSAY_KERNEL(sum)(device, operand(x), kept, lanes, y.write_view<float>());
+                     check_same_bits(expected, y, where);
+                   });
   }
 }
 
@@ -184,7 +185,7 @@ CONTRACT(NUM_2_every_build_has_the_bits_of_plain_loops_in_norms_errors_digests_a
       const std::uint64_t digest = plain::digest(a, 1000000007);
       bool finite = true;
       for (float value : a) finite = finite && std::isfinite(value);
-      in_every_build(std::to_string(size) + " elements", [&](const std::string& where) {
+      in_every_build(device, std::to_string(size) + " elements", [&](const std::string& where) {
         const Record found(device, 3);
         ASSAY_KERNEL(squared_norm)(device, operand(x), operand(Slot{found.slot(0)}));
         ASSAY_KERNEL(digest)(device, operand(x), std::uint64_t{1000000007}, operand(Slot{found.slot(1)}));
@@ -236,7 +237,7 @@ CONTRACT(NUM_2_every_build_has_the_bits_of_a_plain_loop_in_elementwise_kernels_o
             {"scale", expected([](float, float v) { return v * 0.3f; })},
             {"dropout",
              expected([&, i = std::size_t{0}](float, float v) mutable { return kept[i++] != 0 ? v * 1.25f : 0.0f; })}};
-        in_every_build(name + " " + to_string(shape), [&](const std::string& where) {
+        in_every_build(device, name + " " + to_string(shape), [&](const std::string& where) {
           for (const auto& [kernel, wanted] : results)
             for (bool into_strided : {false, true}) {
               Tensor found = Tensor::full(shape, 777, device);
@@ -300,7 +301,7 @@ CONTRACT(NUM_2_every_build_has_the_bits_of_plain_loops_along_rows) {
         for (std::size_t i = 0; i < 10; ++i) results[i].insert(results[i].end(), parts[i].begin(), parts[i].end());
       }
       const Tensor labels = Tensor::from(all_labels, one_a_row, device), scale = Tensor::full({}, 0.37, device);
-      in_every_build(to_string(shape), [&](const std::string& where) {
+      in_every_build(device, to_string(shape), [&](const std::string& where) {
         const View<const float> u = operand(x), v = operand(g), s = operand(scale), w = operand(up);
         const View<const std::int32_t> classes = operand(Labels{labels});
         const Record found_correct(device, 1);
@@ -334,7 +335,7 @@ CONTRACT(OPT_2_every_build_updates_strided_tensors_and_takes_a_repeated_gradient
   for (const Shape& shape : {Shape{1, 1}, {5, 10}, {33, 31}, {130, 400}}) {
     const Tensor g = values({shape[1]}, 1, ordinary, device).expand(shape);
     Tensor expected[3];
-    in_every_build(to_string(shape), [&](const std::string& where) {
+    in_every_build(device, to_string(shape), [&](const std::string& where) {
       for (bool views : {false, true}) {
         Tensor state[3];
         for (int i = 0; i < 3; ++i) {

@@ -95,7 +95,7 @@ CONTRACT(NUM_2_every_build_gives_one_chain_in_blocks_of_512_an_element_whatever_
         Tensor expected = plain_product(a.value, b.value);
         const std::string what = to_string(a.value.shape()) + " form " + std::to_string(left) + " by " +
                                  to_string(b.value.shape()) + " form " + std::to_string(right);
-        in_every_build(what, [&](const std::string& where) {
+        in_every_build(device, what, [&](const std::string& where) {
           if (isa() == Isa::baseline && e.rows > 1000 && left + right > 0) return;  // slow, and nothing new
           Tensor found = Tensor::full({e.rows, e.columns}, 777, device);
           ASSAY_KERNEL(matmul)(device, a.view, b.view, Epilogue{}, found.write_view<float>());
@@ -122,7 +122,7 @@ CONTRACT(NUM_2_bias_rectifier_and_accumulation_follow_the_last_block_once_and_in
           Tensor expected = Tensor::from(values, old.shape());
           const std::string what = to_string(a.shape()) + (biased ? ", bias" : "") + (relu ? ", relu" : "") +
                                    (accumulate ? ", accumulated" : "");
-          in_every_build(what, [&](const std::string& where) {
+          in_every_build(device, what, [&](const std::string& where) {
             const Tensor found = Tensor::from(before.span(), old.shape(), device);
             Epilogue epilogue{biased ? operand(bias) : View<const float>(), relu, accumulate};
             ASSAY_KERNEL(matmul)(device, operand(a), operand(b), epilogue, operand(Out{found}));

@@ -81,6 +81,8 @@ class NewOp(unittest.TestCase):
         for isa in ("baseline", "avx2", "avx512"):
             sources.append((f"src/kernels/cpu/{NAME}.cpp", [f"-DASSAY_ISA={isa}"]))
             sources.append((f"src/kernels/cuda/{NAME}.cu", [f"-DASSAY_ISA=simulated_{isa}", "-x", "c++"]))
+        for build in ("hypothesis", "contracted"):
+            sources.append((f"src/kernels/cpu/{NAME}.cpp", ["-DASSAY_HYPOTHESIS", f"-DASSAY_ISA={build}"]))
         sources += [(f"tests/contract/{NAME}_test.cpp", []), ("tests/main.cpp", [])]
         objects = []
         for number, (source, more) in enumerate(sources):

@@ -1,4 +1,4 @@
-"""What the kernel objects of a release build may name: libm only under fast, and no symbol that builds could confuse."""
+"""What the kernel objects of a release build may name: libm only under fast and hypotheses; no symbol of two builds."""
 
 import os
 import re
@@ -25,6 +25,9 @@ SIMULATED_MAY_CALL = {"memcpy", "memmove", "memset", "_Unwind_Resume", "__gxx_pe
 SIMULATED_MAY_CALL |= {"assay::simulated_memory::host_distance", "assay::Scratch::Scratch", "assay::Scratch::~Scratch"}
 SIMULATED_MAY_CALL |= {"assay::Scratch::data", "assay::simt::detail::run", "assay::simt::detail::here"}
 SIMULATED_MAY_CALL |= {f"assay::simt::{name}" for name in ("barrier", "exchange", "ballot", "shared", "block_lanes")}
+# One of a hypothesis runs on the calling thread and asks what is switched.
+HYPOTHESES = ("hypothesis", "contracted")
+HYPOTHESIS_MAY_CALL = LIBM | MAY_CALL - {"assay::detail::parallel"} | {"assay::detail::current_arithmetic"}
 HARMLESS = "DW.ref.__gxx_personality_v0"  # a weak pointer to the run time of C++
 
 
@@ -71,9 +74,15 @@ class Objects(unittest.TestCase):
             defined = {name for kind, name in symbols(library(isa)) if kind in "TW"}
             self.assertGreater(len(defined), 50, isa)
 
+    def test_kernels_of_hypotheses_ask_what_is_switched_and_define_nothing_outside_of_their_namespace(self):
+        for build in HYPOTHESES:
+            self.assertEqual(strange_symbols(library(build), build, HYPOTHESIS_MAY_CALL), [], build)
+            called = {name for kind, name in symbols(library(build)) if kind == "U"}
+            self.assertLessEqual(LIBM | {"assay::detail::current_arithmetic"}, called, build)
+
     def test_no_two_builds_define_one_weak_symbol(self):
         owners = {}
-        for isa in ISAS + FAST_ISAS + SIMULATED_ISAS:
+        for isa in ISAS + FAST_ISAS + SIMULATED_ISAS + HYPOTHESES:
             for name in {name for kind, name in symbols(library(isa)) if kind in "WVu" and name != HARMLESS}:
                 self.assertEqual(owners.setdefault(name, isa), isa, name)
         self.assertTrue(owners)

@@ -8,6 +8,7 @@ from repository import CODE, ROOT, PlantedMistake, code_of, files_of, lines_of
 FAST_MATH = re.compile(
     "|".join(["ffast" + "-math", "use_fast" + "_math", "O" + "fast", "funsafe" + "-math", "fp-model" + "=fast"])
 )
+CONTRACTION = re.compile("ffp-" + "contract=(?!off)")
 LIBM = re.compile(
     r"std::(?:exp|log|tanh|erf|sin|cos|tan|pow|log1p|expm1|exp2|log2|log10|cbrt|hypot|tgamma|lgamma)[fl]?\("
 )
@@ -38,6 +39,10 @@ def texts_of(root, *folders):
 
 def fast_math(root):
     return matches(root, FAST_MATH, texts_of(root))
+
+
+def contractions(root):
+    return matches(root, CONTRACTION, [path for path in texts_of(root) if path.suffix != ".md"])
 
 
 def libm_calls(root):
@@ -79,6 +84,10 @@ class Sources(PlantedMistake):
     def test_no_flag_lets_the_compiler_change_values(self):
         self.assertEqual(fast_math(ROOT), [])
 
+    def test_only_one_build_of_the_kernels_is_contracted(self):
+        (line,) = contractions(ROOT)
+        self.assertRegex(line, r"^src/kernels/meson\.build:\d+: foreach build, args : \{.*'contracted': \[[^]]*\]\}$")
+
     def test_the_library_calls_no_libm(self):
         self.assertEqual(libm_calls(ROOT), [])
 
@@ -97,6 +106,10 @@ class Sources(PlantedMistake):
     def test_a_fast_math_flag_is_found(self):
         self.plant("meson.build", "# A.\nadd_project_arguments('-ffast" + "-math')\n")
         self.assertEqual(len(fast_math(self.tree)), 1)
+
+    def test_a_contraction_is_found(self):
+        self.plant("src/meson.build", "# A.\na = ['-ffp-contract=off', '-ffp-" + "contract=fast']\n")
+        self.assertEqual(len(contractions(self.tree)), 1)
 
     def test_a_libm_call_is_found_except_in_compare_in_fast_and_in_comments(self):
         self.plant("src/nn/a.cpp", "// std::exp(x)\nfloat a = std::expf(x);\n")

@@ -177,8 +177,34 @@ def parted(a, b, steps, at, tensor="fc1.weight"):
                                         "a": "9c1f03ab77e21d05", "b": "1d7700c2e4b19a6f"})
 
 
+def course(steps, start, doubling, ceiling, parameters=PARAMETERS):
+    """The curve of a growth that doubles in `doubling` steps up to `ceiling`; the first parameter does not move."""
+    def rows(name, factor):
+        relative = [factor * min(start * 2 ** (step / doubling), ceiling) for step in steps]
+        return {"name": name, "relative": relative, "median_ulp": [3] * len(steps), "max_ulp": [99] * len(steps),
+                "doubling_time": {"steps": doubling, "from": steps[0], "to": steps[-1], "r_squared": 0.99}
+                if factor else None}
+    return {"steps": steps, "all": rows("all", 1), "loss": {"largest": 0.1, "step": 5, "last": 0.01},
+            "parameters": [rows(name, factor) for factor, name in enumerate(parameters)]}
+
+
+def growth(steps, ulps=(), seeds=(), parameters=PARAMETERS):
+    """A growth of a comparison with these null runs, judged as rounding."""
+    nulls = [{"run": str(run), "kind": "one ULP", "metrics": {}, **course(steps, 4e-8 * (i + 1), 60, 2e-3)}
+             for i, run in enumerate(ulps)]
+    nulls += [{"run": str(run), "kind": "other seed", "metrics": {}, **course(steps, 1.3 + i / 9, 1e9, 9)}
+              for i, run in enumerate(seeds)]
+    limit = {"steps": len(steps), "step": steps[3], "distance": 3e-7, "limit": 6e-7}
+    return {**course(steps, 1e-7, 52, 3e-3, parameters), "verdict": "rounding" if ulps else None,
+            "reason": "at every step at most 10 x the largest one-ULP distance so far" if ulps else
+            "no null band: give --null", "rounding_factor": 10.0, "rounding": limit if ulps else None,
+            "seeds": {**limit, "limit": 1.3} if seeds else None, "nulls": nulls,
+            "bands": [{"metric": "test_loss", "b": 0.37, "low": 0.35, "high": 0.4, "runs": 1 + len(seeds),
+                       "outside": False}] if len(seeds) > 1 else []}
+
+
 def write_examples(root):
-    """The sets equal, parted, interrupted, single, nan and alone, each with its runs and comparisons.json."""
+    """The sets equal, parted, grown, interrupted, single, nan and alone, each with its runs and comparisons.json."""
     root = Path(root)
     made = {}
 
@@ -195,6 +221,12 @@ def write_examples(root):
         "compiler": "clang++ 14.0.6", "compiler_flags": "-std=c++20 -O3 -march=native", "isa": "avx512"},
         overrides=["numerics=fast"])]
     write("parted", runs, [parted(*runs, 938, 412)])
+    g = root / "grown"
+    runs = [make_run(g / "exact"), make_run(g / "fast", part_at=2, speed=0.0013)]
+    ulps = [make_run(g / f"one-ulp-{i}", part_at=1 + i) for i in (0, 2)]
+    seeds = [make_run(g / f"seed-{i}", seed=i) for i in (2, 3)]
+    write("grown", runs, [{**parted(*runs, 938, 2), "growth": growth(list(range(20, 938, 20)), ulps, seeds),
+                           "seconds_per_step": {"a": 0.0021, "b": 0.0014}}])
     i = root / "interrupted"
     runs = [make_run(i / "whole"), make_run(i / "stopped", steps=400, planned=938, status="interrupted")]
     write("interrupted", runs, [comparison(*runs, 400, metrics={})])

@@ -102,6 +102,7 @@ class Report(unittest.TestCase):
     def test_the_sentence_on_top_states_the_verdict(self):
         expected = {"equal": "All 3 runs have the same bits over 938 steps.",
                     "parted": "A and B part at step 412, gradient of fc1.weight.",
+                    "grown": "A and B part at step 2, gradient of fc1.weight.",
                     "interrupted": "Both runs have the same bits over the 400 steps they share.",
                     "single": "Both runs have the same bits over 1 step.",
                     "nan": "A and B part at step 118, gradient of fc1.weight.",
@@ -130,7 +131,8 @@ class Report(unittest.TestCase):
             for name in ("training", "configuration", "provenance", "reproduce", "speed", "figure-loss",
                          "figure-accuracy", "figure-pace", "figure-speed"):
                 self.assertIn(name, ids, kind)
-            self.assertEqual("parting" in ids, kind in ("parted", "nan"), kind)
+            self.assertEqual("parting" in ids, kind in ("parted", "nan", "grown"), kind)
+            self.assertEqual("growth" in ids, kind == "grown", kind)
             used = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
             self.assertEqual(set(used) - set(ids), set(), f"{kind}: a reference leads nowhere")
             self.assertEqual(page.svgs, 2 * len([i for i in text.split("<figure ")[1:]]), kind)
@@ -180,6 +182,38 @@ class Report(unittest.TestCase):
             self.assertTrue(data.startswith(b"<?xml" if name.endswith("svg") else b"\x89PNG"), name)
             self.assertNotIn(b"dc:date", data)
             self.assertNotIn(b"Software", data)
+
+    def test_growth_is_drawn_beside_its_null_runs_and_its_verdict_is_told(self):
+        page = Page(self.pages["grown"])
+        ids = [value for key, value in page.attributes if key == "id"]
+        self.assertEqual([i for i in ids if i.endswith("-B")], ["figure-digests-B", "figure-growth-B", "figure-layers-B"])
+        for words in ("A B Rounding: at every step at most 10 x", "other seeds: test loss 0.37 0.35 to 0.4 inside; 3 seeds",
+                      "fc2.bias doubles in 52 steps", "other seeds", "step 80, the nearest to it of 46",
+                      "2.1 ms a step 1.4 ms a step A takes 1.5 times as long", "Grey: the null runs."):
+            self.assertIn(words, page.text)
+        commands = self.pages["grown"].split('id="reproduce"')[1]
+        self.assertEqual(commands.count("--null"), 8)
+
+    def test_growth_without_null_runs_or_with_many_parameters_has_figures_too(self):
+        runs, names = self.sets["grown"], [f"blocks.{i}.{part}.weight" for i in range(12) for part in "qkv"]
+        steps = [10, 20, 30, 40]
+        for growth, verdict_words in ((make_run.growth(steps), "No verdict: no null band: give --null."),
+                                      (make_run.growth(steps, parameters=names), "blocks (furthest of 36)")):
+            file = self.work / "rows.json"
+            file.write_text(json.dumps([{**make_run.parted(*runs, 938, 2), "growth": growth}]))
+            self.assertEqual(call(self.work / "out", file, runs), (0, ""))
+            self.assertIn(verdict_words, Page((self.work / "out" / "index.html").read_text()).text)
+        growth = make_run.growth(steps)
+        for row in (growth["all"], *growth["parameters"]):
+            row["relative"] = [0.0] * 4
+        file.write_text(json.dumps([{**make_run.parted(*runs, 938, 2), "growth": growth}]))
+        self.assertEqual(call(self.work / "out", file, runs), (0, ""))
+        self.assertNotIn('id="growth"', (self.work / "out" / "index.html").read_text())
+
+    def test_a_null_run_that_cannot_be_read_is_refused_by_name(self):
+        runs = self.sets["grown"]
+        row = {**make_run.parted(*runs, 938, 2), "growth": make_run.growth([10, 20, 30, 40], [self.work / "nowhere"])}
+        self.refused(runs, "FILE-3", str(self.work / "nowhere"), comparisons=[row])
 
     def test_only_rows_that_differ_are_marked(self):
         section = self.pages["parted"].split('id="provenance"')[1].split("</section>")[0]

@@ -7,12 +7,16 @@
 
 #include "device/cpu/isa.hpp"
 #include "device/cpu/thread_pool.hpp"
+#include "device/device.hpp"
+#include "numerics/hypothesis.hpp"
 
 namespace assay::test {
 
 /// Calls check(its name and the number of threads) in each build that this processor runs; in debug and sanitizer
-/// builds, which are slow, on several threads alone.
-inline void in_every_build(const std::string& what, const std::function<void(const std::string&)>& check) {
+/// builds, which are slow, on several threads alone. On the cpu also in the build for hypotheses, where nothing is
+/// switched.
+inline void in_every_build(Device device, const std::string& what,
+                           const std::function<void(const std::string&)>& check) {
 #ifdef ASSAY_POISON
   const std::vector<int> counts{3};
 #else
@@ -27,6 +31,9 @@ inline void in_every_build(const std::string& what, const std::function<void(con
       check(what + ", " + to_string(build) + " on " + std::to_string(count) + " threads");
     }
   set_threads(1);
+  if (!(device == cpu)) return;
+  const ArithmeticScope nothing_switched({});
+  check(what + ", as a hypothesis");
 }
 
 }  // namespace assay::test

@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(CMP_4_runs_of_other_experiments_are_refused_with_all_that_d
   const std::string refusal = refusal_text(comparison), text = verdict_text(comparison);
   BOOST_TEST(refusal.rfind("CMP-4: ", 0) == 0u);
   for (const char* piece : {"experiment.seed is 7 in A, 8 in B", "model.layers is [2,2] in A, [2,3,2] in B",
-                            "train.steps is 3 in A, 4 in B", "train.shards is (no such key) in A, 2 in B",
+                            "train.steps is 3 in A, 4 in B", "train.shards is 1 in A, 2 in B",
                             "digest of the data is d1 in A, d2 in B", "parameter 2 is fc1.bias in A, fc2.bias in B"})
     BOOST_TEST(refusal.find(piece) != std::string::npos, piece << " is not in " << refusal);
   for (const char* piece : {"REFUSED  CMP-4", "experiment.seed", "model.layers", "train.shards"})
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(CMP_4_what_may_not_change_a_bit_is_no_reason_to_refuse) {
   Folder folder;
   Script script;
   for (const char* key :
-       {"run.device", "run.threads", "run.digests", "checkpoint.every", "experiment.name", "data.path"})
+       {"run.device", "run.threads", "trace.level", "checkpoint.every", "experiment.name", "data.path"})
     script.resolved[key] = "another";
   script.provenance["threads"] = "7";
   BOOST_TEST(compare_with(folder, script).holds);
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(CMP_4_the_profile_is_no_reason_to_refuse_and_is_named_where
 BOOST_AUTO_TEST_CASE(CMP_5_without_tensor_digests_losses_samples_and_checkpoints_decide) {
   Folder folder;
   Script script;
-  script.resolved["run.digests"] = false;
+  script.resolved["trace.level"] = "none";
   script.names = {};
   const Comparison comparison = compare_with(folder, script);
   BOOST_TEST(comparison.holds);
@@ -329,7 +329,10 @@ BOOST_AUTO_TEST_CASE(CMP_5_the_JSON_has_the_documented_keys) {
                                               {"tensor", "fc1.bias"},
                                               {"a", "0000000000000029"},
                                               {"b", "00000000000000ab"},
-                                              {"also", json::array()}}));
+                                              {"also", json::array()},
+                                              {"phase", "gradients"},
+                                              {"module", "fc1.bias"},
+                                              {"operation", nullptr}}));
   row = json::parse(comparison_json(compare_with(folder, at_step(2, [](StepRow& r) { r.ids_digest = 1; }))));
   BOOST_TEST(row["first_divergence"]["tensor"].is_null());
 

@@ -20,4 +20,18 @@ inline void require_default_float_environment(const char* operation) {
                 "MXCSR " + std::to_string(found));
 }
 
+/// While one exists that was made with true, this thread takes subnormal operands and results for zeros.
+class FlushScope {
+ public:
+  explicit FlushScope(bool flush) : before_(_mm_getcsr()) {
+    if (flush) _mm_setcsr(before_ | 0x8040);
+  }
+  ~FlushScope() { _mm_setcsr(before_); }
+  FlushScope(const FlushScope&) = delete;
+  FlushScope& operator=(const FlushScope&) = delete;
+
+ private:
+  const unsigned before_;
+};
+
 }  // namespace assay

@@ -1,6 +1,10 @@
 // Lane order (N3) on registers and on several threads.
 #pragma once
 
+#ifdef ASSAY_HYPOTHESIS
+#include "kernels/hypothesis/lanes.hpp"
+#else
+
 #include "device/cpu/scratch.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "kernels/cpu/vector.hpp"
@@ -68,3 +72,5 @@ ASSAY_INLINE auto parallel_lane_chunks(std::int64_t count, Chunk chunk) {
 }
 
 }  // namespace assay::kernels::ASSAY_ISA
+
+#endif

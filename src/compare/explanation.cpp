@@ -1,0 +1,203 @@
+// From the first difference that files show to its element, its cause and the side that is wrong.
+#include "compare/explanation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/ulp.hpp"
+#include "checkpoint/tensor_file.hpp"
+#include "checkpoint/trace_name.hpp"
+
+namespace assay {
+namespace {
+
+/// One run, and what is known of the result in question.
+struct Party {
+  const std::string& folder;
+  const RunData& run;
+  const NameMap& names;
+  Explanation::Side& side;
+  std::optional<std::uint64_t> recorded = {};
+  std::optional<Array> values = {};
+};
+
+std::optional<std::size_t> place_of(const std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+/// The digest that a run recorded of a result.
+std::optional<std::uint64_t> recorded_digest(const RunData& run, std::uint64_t step, const std::string& name) {
+  const RunNames& names = run.description.names;
+  const auto entry = [&](const std::vector<std::string>& columns, const std::vector<std::uint64_t>& table,
+                         const std::string& column) -> std::optional<std::uint64_t> {
+    const auto place = place_of(columns, column);
+    if (!place || table.size() < step * columns.size()) return std::nullopt;
+    return table[(step - 1) * columns.size() + *place];
+  };
+  const TraceName parsed = TraceName::parse(name);
+  if (parsed.operation != "table") return entry(names.trace, run.table.trace, name);
+  if (parsed.phase == "gradients") return entry(names.parameters, run.table.gradients, parsed.module);
+  if (parsed.phase == "optimiser") return entry(names.optimiser, run.table.optimiser, parsed.module);
+  return entry(names.parameters, run.table.parameters, parsed.module);
+}
+
+/// The result of a replay that a difference in a table of the run is about; "" when it is about none.
+std::string result_name(const Divergence& first) {
+  if (first.table == "trace") return first.tensor;
+  if (first.table == "masks") return TraceName{"forward", first.tensor, "dropout"}.text();
+  for (const char* table : {"gradients", "optimiser", "parameters"})
+    if (first.table == table) return TraceName{table, first.tensor, "table"}.text();
+  return "";
+}
+
+/// Fills in what the side's own device and numerics give here, or what its run kept.
+void find_values(Party& party, const Replay& replay, const ReplayedStep& exact, const std::string& name,
+                 std::uint64_t step) {
+  const ReplayedResult& here = exact.results[*exact.find(name)];
+  if (party.recorded) {
+    party.side.exact = *party.recorded == here.digest;
+    if (party.side.exact) {
+      party.values = here.value;
+      party.side.values = "this build";
+      return;
+    }
+  }
+  const std::string path = tensor_path(party.folder, step);
+  if (std::filesystem::exists(path)) {
+    std::vector<NamedArray> tensors = load_tensors(path);
+    rename(tensors, party.names);
+    for (NamedArray& tensor : tensors)
+      if (tensor.name == name) {
+        party.values = std::move(tensor.array);
+        party.side.values = "its tensors file";
+        return;
+      }
+  }
+  if (!party.recorded) return;
+  const auto said = [&](const char* key, const char* otherwise) {
+    const auto entry = party.run.description.provenance.find(key);
+    return entry == party.run.description.provenance.end() ? std::string(otherwise) : entry->second;
+  };
+  const std::string device = said("device", "cpu"), numerics = said("numerics", "exact");
+  try {
+    const ReplayedStep own = replay.compute(replay.elsewhere(device, numerics), replay.before());
+    const auto place = own.find(name);
+    if (!place || own.results[*place].digest != *party.recorded) return;
+    party.values = own.results[*place].value;
+    party.side.values = "this build";
+  } catch (const Error&) {
+    // Its device or numerics are not here: a tensors file or a cause may still tell.
+  }
+}
+
+void find_cause_of(Party& party, const Replay& replay, const ReplayedStep& exact, const std::string& name) {
+  if (party.side.exact || !party.recorded) return;
+  const auto cause = find_cause(replay, exact, name, *party.recorded);
+  if (!cause) return;
+  party.side.cause = cause->text;
+  if (party.values) return;
+  party.values = cause->value;
+  party.side.values = "the cause";
+}
+
+template <class T>
+void count_distances(Explanation& why, const std::vector<T>& a, const std::vector<T>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::uint64_t ulps = ulp_distance(a[i], b[i]);
+    const std::size_t bucket =
+        ulps == ~std::uint64_t{0} ? why.histogram.size() - 1 : std::min<std::size_t>(std::bit_width(ulps), 32);
+    ++why.histogram[bucket];
+    if (ulps == 0) continue;
+    ++why.different;
+    if (!why.element)
+      why.element = ValueDifference::Element{i, static_cast<double>(a[i]), static_cast<double>(b[i]), ulps};
+  }
+}
+
+void compare_values_of(Explanation& why, const Array& a, const Array& b) {
+  if (a.shape != b.shape || a.type != b.type) return;
+  why.elements = shape_count(a.shape);
+  if (a.type == ElementType::float32)
+    count_distances(why, a.values<float>(), b.values<float>());
+  else if (a.type == ElementType::float64)
+    count_distances(why, a.values<double>(), b.values<double>());
+}
+
+std::string numerics_of(const RunData& run) {
+  const auto entry = run.description.provenance.find("numerics");
+  return entry == run.description.provenance.end() ? "exact" : entry->second;
+}
+
+/// Who is wrong: a side that promised the bits of exact and has others; else the referee decides.
+void decide(Explanation& why, const RunData& a, const RunData& b) {
+  const auto broke = [](const RunData& run, const Explanation::Side& side) {
+    return numerics_of(run) == "exact" && side.recorded && !side.exact;
+  };
+  const bool a_broke = broke(a, why.a), b_broke = broke(b, why.b);
+  if (a_broke || b_broke) {
+    why.wrong = a_broke && b_broke ? "both" : a_broke ? "A" : "B";
+    why.reason = why.wrong == "both" ? "both promise numerics exact, and neither has its bits"
+                                     : "it promises numerics exact, and has other bits than exact gives here";
+    return;
+  }
+  why.wrong = "unknown";
+  why.reason = "one side promises no bits; --referee asks float64";
+  if (!why.referee || why.referee->verdict == "unknown") return;
+  why.wrong = why.referee->verdict == "both within bound" ? "neither"
+              : why.referee->verdict == "both outside"    ? "both"
+                                                          : why.referee->verdict;
+  why.reason = why.wrong == "neither" ? "both are as near to float64 as rounding lets them be"
+                                      : "further from float64 than rounding explains";
+}
+
+}  // namespace
+
+Explanation explain(const std::string& folder_a, const RunData& a, const std::string& folder_b, const RunData& b,
+                    const NameMap& names_of_b, const Divergence& first, bool referee) {
+  Explanation why;
+  why.result = result_name(first);
+  if (why.result.empty()) {
+    why.unavailable = "the difference is in " + first.table + ", which no operation computes";
+    return why;
+  }
+  std::optional<Replay> replay;
+  for (const auto& [folder, run] : {std::pair(&folder_a, &a), {&folder_b, &b}}) {
+    try {
+      replay.emplace(*folder, *run, first.step);
+      break;
+    } catch (const Error& error) {
+      if (why.unavailable.empty()) why.unavailable = error.what();
+    }
+  }
+  if (!replay) return why;
+  why.unavailable.clear();
+  why.began_at = replay->began_at();
+
+  const ReplayedStep exact = replay->compute(replay->exact(), replay->before());
+  const auto place = exact.find(why.result);
+  if (!place) {
+    why.unavailable = "a step computed here has no result " + why.result;
+    return why;
+  }
+  why.shape = exact.results[*place].value.shape;
+  const NameMap no_names;
+  Party parties[] = {{folder_a, a, no_names, why.a}, {folder_b, b, names_of_b, why.b}};
+  for (Party& party : parties) {
+    party.recorded = recorded_digest(party.run, first.step, why.result);
+    party.side.recorded = party.recorded.has_value();
+    find_values(party, *replay, exact, why.result, first.step);
+    find_cause_of(party, *replay, exact, why.result);
+  }
+  const std::optional<Array>&values_a = parties[0].values, &values_b = parties[1].values;
+  if (values_a && values_b) compare_values_of(why, *values_a, *values_b);
+  if (referee)
+    why.referee = judge(*replay, exact, why.result, values_a ? &*values_a : nullptr, values_b ? &*values_b : nullptr);
+  decide(why, a, b);
+  return why;
+}
+
+}  // namespace assay
