@@ -34,7 +34,7 @@ void with_operand(View<const float> x, Use use) {
   use(Operand<RowMajor>(copy.data(), rows, columns, Eigen::OuterStride<>(columns)));
 }
 
-void multiply(View<const float> a, View<const float> b, const Epilogue& epilogue, View<float> c) {
+void multiply_by_eigen(View<const float> a, View<const float> b, const Epilogue& epilogue, View<float> c) {
   RowMajor apart;  // sums that are added to what c holds
   if (epilogue.accumulate) apart.resize(c.extent[0], c.extent[1]);
   View<float> sums = epilogue.accumulate ? View<float>{apart.data(), 2, {}, {c.extent[1], 1}} : c;
@@ -48,7 +48,7 @@ void multiply(View<const float> a, View<const float> b, const Epilogue& epilogue
 }  // namespace
 
 void matmul(View<const float> a, View<const float> b, Epilogue epilogue, View<float> c) {
-  for_parts(a, b, epilogue, c, 16, 16, multiply);
+  for_parts(a, b, epilogue, c, 16, 16, multiply_by_eigen);
 }
 
 }  // namespace assay::kernels::ASSAY_ISA
