@@ -58,7 +58,7 @@ def digest_panel(axes, rows, low, high, names, room, cells):
     if cells:
         for step in range(low + 1, high + 1):
             axes.axvline(step - 0.5, color=style.LIGHT["paper"], linewidth=1.5)
-    texts = [TITLES[table] if name is None else row_label(table, name, room) for table, name, _ in rows]
+    texts = [TITLES.get(table, table) if name is None else row_label(table, name, room) for table, name, _ in rows]
     axes.set_yticks(range(len(rows)), texts if names else [""] * len(rows))
     for tick, (table, name, _) in zip(axes.get_yticklabels(), rows):
         if name is None or table in ALONE:

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 import figures
 import figures_difference
 import figures_growth
+import figures_operation
 import style
 import verdict
 
@@ -86,13 +87,78 @@ def commands(runs, comparisons, nulls):
     for run in runs:
         lines.append((f"{run.label} again, and whether its bits agree", f"assay run {shlex.quote(run.path)}"))
     with_nulls = "".join(f" --null {shlex.quote(run.path)}" for run in nulls)
+    policy = ""
     for run, row in zip(runs[1:], comparisons):
         policy = "" if row["policy"] == "bitwise" else f" --policy {row['policy']}"
+        referee = " --referee" if row.get("explanation") else ""
         lines.append((f"{runs[0].label} against {run.label}",
-                      f"assay compare {shlex.quote(runs[0].path)} {shlex.quote(run.path)}{policy}{with_nulls}"))
+                      f"assay compare {shlex.quote(runs[0].path)} {shlex.quote(run.path)}{policy}{referee}{with_nulls}"))
     lines.append(("this page", "assay report " + " ".join(shlex.quote(run.path) for run in runs) +
-                  f"{with_nulls} --out report"))
+                  f"{policy}{with_nulls} --out report"))
     return lines
+
+
+def number(value):
+    return "–" if finite(value) is None else f"{value:.6g}"
+
+
+def float32_text(value):
+    """A float32 so that no other float32 reads the same."""
+    return "not finite" if value is None else f"{value:.9g}"
+
+
+def operation_rows(first, run, row):
+    """What is known of the first result whose bits differ: rows of one value for both sides, or of one for each."""
+    why = verdict.explained(row)
+    if not why:
+        return None
+    sides, result, element, rows = (why["a"], why["b"]), why["result"], why["element"], []
+    recorded = result.endswith("/table") or result in first.names["trace"]
+
+    def add(key, *values):
+        rows.append({"key": key, "values": list(values), "same": len(values) == 1})
+
+    shape = "\u00a0×\u00a0".join(map(str, why["shape"]))
+    add("Result", f"{result}, {shape or 'one number'}")
+    add("Computed again from", f"the checkpoint of step {why['began_at']:,}" if why["began_at"]
+        else "the initial values")
+    add("Bits", *("those of numerics exact" if side["exact"] else "others than numerics exact" if recorded
+                  else "not recorded" for side in sides))
+    add("Cause", *(side["cause"] or ("–" if side["exact"] or not recorded else "none of the hypotheses gives them")
+                   for side in sides))
+    hidden = [r.label for r, side in zip((first, run), sides) if not side["values"]]
+    if element:
+        add(f"First element {element['index']}", *(float32_text(element[side]) for side in "ab"))
+        first_ulp = "a NaN on one side" if element["ulp"] >= 2**63 else f"{element['ulp']:,} ULP"
+        add("Distance", f"first element {first_ulp}, worst {figures_operation.worst_distance(why['histogram'])}; "
+            f"{why['different']:,} of {why['elements']:,} elements differ")
+    elif hidden:
+        foreign = any("framework" in r.provenance for r in (first, run) if r.label in hidden)
+        add("Elements", f"not known, since this build does not compute the bits of {' and '.join(hidden)}; " +
+            ("its run can keep them in tensors/" if foreign else
+             f"a run with --set 'trace.tensors=[\"{result}\"]' keeps them"))
+    if why["referee"]:
+        add("ULPs from float64", *(ulps_text(side.get("ulps_from_float64")) for side in sides))
+        add("Share of the bound", *(share_text(side.get("share_of_bound")) for side in sides))
+        outside = {"A": f"{first.label} outside of the bound", "B": f"{run.label} outside of the bound",
+                   "unknown": "unknown, for want of values"}
+        verdict_text = outside.get(why["referee"]["verdict"], why["referee"]["verdict"])
+        add("Referee", f"{verdict_text}; the bound is {why['referee']['bound']}, u\u00a0=\u00a02⁻²⁴")
+    add("Wrong side", verdict.wrong_side(first, run, why))
+    seconds = row.get("seconds_per_step") or {}
+    if seconds.get("a") and seconds.get("b"):
+        add("Price: median step", *(f"{1000 * seconds[side]:.3g} ms" for side in "ab"))
+    return rows
+
+
+def ulps_text(ulps):
+    return "–" if finite(ulps) is None else f"{ulps:.2g}" if ulps < 10 else f"{ulps:,.0f}"
+
+
+def share_text(share):
+    if finite(share) is None:
+        return "–"
+    return f"{100 * share:.3g} %" if share < 10 else f"{share:,.3g} times"
 
 
 def verdict_rows(runs, comparisons):
@@ -104,7 +170,9 @@ def verdict_rows(runs, comparisons):
         tensors = [tensor for tensor in row.get("tensors") or [] if not tensor["equal"]]
         tensors.sort(key=lambda tensor: -(tensor["max_ulp"] or 0))
         rows.append({"run": run, "row": row, "state": state, "first": first, "metrics": metrics, "tensors": tensors,
-                     "place": verdict.place(first) if first else None})
+                     "place": verdict.place(first) if first else None,
+                     "unavailable": (row.get("explanation") or {}).get("unavailable"),
+                     "operation": operation_rows(runs[0], run, row)})
     return rows
 
 
@@ -129,9 +197,16 @@ def caption_of_loss(runs):
     return text
 
 
+def caption_of_results(run_a, run_b):
+    text = "Results of operations in the order in which the step computes them, then the parameters that it leaves. " \
+        f"Red: the bits of {run_a.label} and {run_b.label} differ. Grey: they are the same."
+    alone = set(run_a.names["trace"]) ^ set(run_b.names["trace"])
+    return text + (f" {verdict.plural(len(alone), 'result')} that one run alone recorded: left out." if alone else "")
+
+
 def draw_figures(runs, comparisons, nulls):
     """Sections of (name, inline SVG, caption) and the files of the figures."""
-    shown, files = {"parting": [], "growth": [], "training": [], "speed": []}, {}
+    shown, files = {"operation": [], "parting": [], "growth": [], "training": [], "speed": []}, {}
 
     def add(section, name, painter, label, caption):
         if painter:
@@ -143,6 +218,15 @@ def draw_figures(runs, comparisons, nulls):
     parted = [(step, run) for step, run in parted if step]
     first = min(parted, key=lambda pair: pair[0]) if parted else None
     mark = (first[0], f"{first[1].label} parts, step {first[0]:,}") if first else None
+    for run, row in list(zip(runs[1:], comparisons))[:MOST_DIGEST_FIGURES]:
+        who = f"{runs[0].label} and {run.label}"
+        add("operation", f"results-{run.label}", None if row["refused"] else
+            figures_operation.timeline_figure(runs[0], run, who),
+            f"Results of the step that differ between {who}", caption_of_results(runs[0], run))
+        add("operation", f"ulps-{run.label}", figures_operation.histogram_figure(verdict.explained(row)),
+            f"Elements of the first differing result of {who} by distance",
+            f"{verdict.explained(row).get('result')}: how many of its elements are how many units in the last place "
+            f"apart in {who}.")
     for group in verdict.groups_of_same_bits([run for _, run in parted])[:MOST_DIGEST_FIGURES]:
         who = f"{runs[0].label} and {figures.labels(group)}"
         add("parting", f"digests-{group[0].label}", figures_difference.digest_figure(runs[0], group[0], who),
@@ -188,7 +272,7 @@ def build(runs, comparisons, nulls=()):
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     environment.filters["percent"] = lambda value: f"{100 * value:.2f} %" if finite(value) is not None else "not finite"
     environment.filters["breaks"] = breaks
-    environment.filters["number"] = lambda value: "–" if finite(value) is None else f"{value:.6g}"
+    environment.filters["number"] = number
     css = (FOLDER / "page.css").read_text(encoding="utf-8")
     css = css.replace("/*light*/", style.css_variables(0)).replace("/*dark*/", style.css_variables(1))
     html = environment.get_template("template.html").render(

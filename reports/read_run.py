@@ -143,13 +143,16 @@ def read_open_run(file, folder, label, operation):
     names["gradients"] = names["parameters"]
     for table in ("optimiser", "masks"):
         names[table] = strings(file[f"names/{table}"])
+    traced = "names/trace" in file and "steps/trace" in file
+    names["trace"] = strings(file["names/trace"]) if traced else []
 
     last_step = int(file.attrs["last_step"])
     steps = {column: read_column(file, f"steps/{column}", operation) for column in STEP_COLUMNS + DIGEST_TABLES}
+    steps["trace"] = read_column(file, "steps/trace", operation) if traced else np.zeros((last_step, 0), np.uint64)
     for column, values in steps.items():
         if len(values) != last_step:
             raise ReportError("FILE-3", operation, f"{last_step} rows in /steps/{column}", f"{len(values)}")
-        if column in DIGEST_TABLES and values.shape[1] != len(names[column]):
+        if column in (*DIGEST_TABLES, "trace") and values.shape[1] != len(names[column]):
             raise ReportError("FILE-3", operation, f"{len(names[column])} columns in /steps/{column}",
                               f"{values.shape[1]}")
     if not np.array_equal(steps["step"], np.arange(1, last_step + 1)):

@@ -21,7 +21,7 @@ BREAK = 640  # below this many pixels of column the page shows the narrow drawin
 # name -> (light, dark). Series: Okabe and Ito's order, darkened or lightened to reach 3:1 on their background.
 COLOURS = {
     "ink": ("#1b1f24", "#e8eaed"), "soft": ("#5b6470", "#a3acb8"), "rule": ("#dfe3e8", "#30363e"),
-    "axis": ("#a4acb6", "#59616c"), "paper": ("#ffffff", "#15181c"), "same": ("#e6eaee", "#272d34"),
+    "axis": ("#a4acb6", "#59616c"), "paper": ("#ffffff", "#15181c"), "same": ("#e6eaee", "#323a44"),
     "alarm": ("#c2331d", "#ff7a5c"),
     "s0": ("#0067a5", "#5eb3ee"), "s1": ("#d1580a", "#ff9f58"), "s2": ("#00825f", "#3fc79c"),
     "s3": ("#b3558c", "#e79ac6"), "s4": ("#9a7500", "#e2bd3d"), "s5": ("#3b8fc4", "#9ad2f7"),

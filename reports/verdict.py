@@ -2,12 +2,18 @@
 """Pure functions of runs and comparisons; a comparison is one row of comparisons.json, as `assay compare` writes it."""
 
 import os
+import re
 
 from read_run import DIGEST_TABLES, ReportError
 
 PLACES = {
     "gradients": "gradient of {}", "parameters": "parameter {} after the update", "optimiser": "optimiser state {}",
-    "masks": "dropout mask {}", "loss": "the loss", "ids": "the sample ids"}
+    "masks": "dropout mask {}", "loss": "the loss", "ids": "the sample ids", "epoch": "the epoch",
+    "gradient_norm": "the gradient norm", "learning_rate": "the learning rate",
+    "finite": "whether all gradients are finite", "random": "the state of random stream {}",
+    "train": "the state of training {}", "validation": "validation {}", "result": "the result {}"}
+RESULT = re.compile(r"(?:shard\.(?P<shard>\d+)/)?(?P<phase>\w+)/(?P<module>[^/]*)/(?P<operation>[^/:#]+)"
+                    r"(?::(?P<operand>\d+))?(?:#(?P<call>\d+))?")
 FIELDS = ("a", "b", "policy", "holds", "steps_compared", "first_divergence", "refused")
 
 
@@ -26,8 +32,34 @@ def check_comparisons(comparisons, runs, path):
                               f"{row['a']} with {row['b']}")
 
 
+def result_parts(name):
+    """The parts of a result's name, as reference/formats/run.md has them; None for a text that is no such name."""
+    match = RESULT.fullmatch(name)
+    return match.groupdict() if match else None
+
+
+def place_of_result(name):
+    """"backward/fc2/linear:1" in words."""
+    part = result_parts(name)
+    if part is None:
+        return f"at {name}"
+    shard = f" of shard {part['shard']}" if part["shard"] else ""
+    if part["operation"] == "table":
+        return PLACES.get(part["phase"], part["phase"] + " {}").format(part["module"])
+    if part["phase"] == "gradients":
+        if part["operation"] == "sum_of_shards":
+            return f"at the gradient of {part['module']}, summed over the shards"
+        return f"at the gradient of {part['module']}{shard or ' of shard 0'}"
+    of = f" of {part['module']}" if part["module"] else ""
+    call = f", call {part['call']}" if part["call"] else ""
+    operand = f" (gradient by operand {part['operand']})" if part["operand"] else ""
+    return f"in the {part['phase']} pass{shard}, at the operation {part['operation']}{of}{call}{operand}"
+
+
 def place(divergence):
     """Where a difference stands, without its step: "gradient of fc1.weight"."""
+    if divergence["table"] == "trace":
+        return place_of_result(divergence["tensor"])
     pattern = PLACES.get(divergence["table"], divergence["table"].replace("{", "").replace("}", "") + " {}")
     return pattern.format(divergence.get("tensor") or "").strip()
 
@@ -36,17 +68,41 @@ def agree(policy):
     return "have the same bits" if policy == "bitwise" else f"agree within {policy}"
 
 
+def explained(row):
+    """The explanation of a comparison when a replay found one, else an empty one."""
+    explanation = row.get("explanation") or {}
+    return {} if "unavailable" in explanation else explanation
+
+
+def wrong_side(run_a, run_b, explanation):
+    """Which run is wrong and why, as a clause; None without an explanation."""
+    label = {"A": run_a.label, "B": run_b.label}
+    wrong = explanation.get("wrong")
+    if wrong in label:
+        return f"{label[wrong]} is wrong: {explanation['reason']}"
+    if wrong in ("neither", "both"):
+        return f"{wrong} {'is' if wrong == 'neither' else 'are'} wrong: {explanation['reason']}"
+    if wrong is None:
+        return None
+    hidden = [run.label for run, side in ((run_a, "a"), (run_b, "b")) if not explanation[side]["values"]]
+    if hidden:
+        return f"which is wrong is unknown: this build does not compute the bits of {' and '.join(hidden)}"
+    return f"which is wrong is unknown: {explanation['reason']}"
+
+
 def plural(count, noun):
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def part(run_a, run_b, row):
-    """One differing pair as a clause."""
+def part(run_a, run_b, row, brief=False):
+    """One differing pair as a clause; `brief`: without the reason why a side is wrong."""
     if row["refused"]:
         return f"{run_b.label} was not compared with {run_a.label}: {row['refused']}"
     if row["first_divergence"]:
+        wrong = wrong_side(run_a, run_b, explained(row)) if row["policy"] == "bitwise" else None
         return f"{run_a.label} and {run_b.label} part at step {row['first_divergence']['step']:,}, " + \
-            place(row["first_divergence"])
+            place(row["first_divergence"]) + (f" ({wrong.split(': ')[0]})" if wrong and brief else
+                                              f"; {wrong}" if wrong else "")
     return f"{run_a.label} and {run_b.label} do not hold under {row['policy']}, though none of the " \
         f"{plural(row['steps_compared'], 'step')} compared differs"
 
@@ -57,14 +113,15 @@ def sentence(runs, comparisons):
         return f"One run of {plural(runs[0].last_step, 'step')}, compared with no other"
     failed = [(run, row) for run, row in zip(runs[1:], comparisons) if not row["holds"]]
     if not failed:
-        who = "Both runs" if len(runs) == 2 else f"All {len(runs)} runs"
+        who = f"{runs[0].label} and {runs[1].label}" if len(runs) == 2 else f"All {len(runs)} runs"
         policies = sorted({row["policy"] for row in comparisons})
         spans = [row["steps_compared"] for row in comparisons]
         shared = any(run.last_step != runs[0].last_step for run in runs)
-        steps = f"the {plural(min(spans), 'step')} they share" if shared else plural(min(spans), "step")
-        return f"{who} {agree(' and '.join(policies))} over {steps}"
+        steps = f"the {plural(min(spans), 'step')} they share" if shared else \
+            f"all {min(spans):,} steps" if min(spans) > 1 else "their one step"
+        return f"{who} {agree(' and '.join(policies))} in {steps}"
     if len(failed) <= 2:
-        return "; ".join(part(runs[0], run, row) for run, row in failed)
+        return "; ".join(part(runs[0], run, row, len(failed) > 1) for run, row in failed)
     parted = [pair for pair in failed if pair[1]["first_divergence"]]
     first = min(parted, key=lambda pair: pair[1]["first_divergence"]["step"]) if parted else failed[0]
     return f"{len(failed)} of {len(comparisons)} runs differ from {runs[0].label}; first, " + part(runs[0], *first)

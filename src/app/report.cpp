@@ -112,7 +112,7 @@ int execute(const Options& options) {
   require_modules();
   std::string comparisons;
   for (std::size_t i = 1; i < options.runs.size(); ++i) {
-    Comparison comparison = compare_runs(options.runs[0], options.runs[i], policy);
+    Comparison comparison = compare_runs(options.runs[0], options.runs[i], policy, {.explain = Explain::referee});
     add_null_runs(comparison, options.nulls);
     comparisons += (i > 1 ? "," : "") + comparison_json(comparison);
   }

@@ -10,6 +10,8 @@ import h5py
 import numpy as np
 
 PARAMETERS = ("fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias")
+TRACE = ("forward/fc1/linear", "forward/fc2/linear", "forward//cross_entropy", "backward//cross_entropy:0",
+         "backward/fc2/linear:0", "backward/fc2/linear:1", "backward/fc2/linear:2", "backward/fc1/linear:1")
 TOML = """# A classifier of garments: 784-128-10.
 [data]
 name = "fashion_mnist"
@@ -81,14 +83,24 @@ def as_dataset(key, values):
 
 
 def make_run(folder, steps=938, planned=None, seed=7, part_at=None, nan_at=None, status="complete", threads=1,
-             parameters=PARAMETERS, overrides=(), format_version=1, speed=0.0021, provenance=None):
-    """Writes one run folder of `steps` steps, in up to three segments, and returns its path."""
+             parameters=PARAMETERS, overrides=(), format_version=1, speed=0.0021, provenance=None, trace=None,
+             trace_from=0):
+    """Writes one run folder of `steps` steps, in up to three segments, and returns its path.
+
+    `trace` names traced results; from `part_at` on those from the place `trace_from` differ, at later steps all. None:
+    the layout of a run without a trace.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True)
     names = {"parameters": list(parameters), "masks": ["dropout1"],
              "optimiser": [f"{m}.{p}" for m in ("first_moment", "second_moment") for p in parameters]}
     planned = planned or steps
     columns = {k: v[:steps] for k, v in make_steps(planned, seed, part_at, nan_at, names).items()}
+    if trace is not None:
+        names["trace"] = list(trace)
+        changed = lambda step, i: bool(part_at and (step > part_at or step == part_at and i >= trace_from))
+        columns["trace"] = np.array([[mix(seed, name, step, changed(step, i)) for i, name in enumerate(trace)]
+                                     for step in range(1, steps + 1)], np.uint64).reshape(steps, len(trace))
     at = np.unique(np.append(np.arange(117, steps, 117), steps if steps else []))
     rng = np.random.default_rng(seed + threads)
     groups = {"steps": columns,
@@ -177,6 +189,30 @@ def parted(a, b, steps, at, tensor="fc1.weight"):
                                         "a": "9c1f03ab77e21d05", "b": "1d7700c2e4b19a6f"})
 
 
+def explanation(result="backward/fc2/linear:1", wrong="B", reason="it promises numerics exact, and has other bits "
+                "than exact gives here", **changes):
+    """What a replay says of a pair; by default B, of which all is known, is wrong."""
+    histogram = [1000, 200, 60, 18] + [0] * 30
+    histogram[12] = 2
+    return {"result": result, "shape": [10, 128], "began_at": 100,
+            "a": {"exact": True, "values": "this build", "cause": None, "ulps_from_float64": 0.4,
+                  "share_of_bound": 0.011},
+            "b": {"exact": False, "values": "the cause", "cause": "the sum runs from the last term to the first",
+                  "ulps_from_float64": 2047.4, "share_of_bound": 12.5},
+            "elements": 1280, "different": 280,
+            "element": {"index": [0, 3], "a": 0.12049275636672974, "b": 0.12049277871847153, "ulp": 3},
+            "histogram": histogram, "referee": {"verdict": "B", "bound": "(n + 1) u times the sum of the terms' sizes"},
+            "wrong": wrong, "reason": reason, **changes}
+
+
+def traced(a, b, steps, at, name="backward/fc2/linear:1", explained=None):
+    """A pair that parts at a traced result."""
+    first = {"step": at, "table": "trace", "tensor": name, "a": "5c0b7c64e931d9f7", "b": "f5ef5e1d73960486",
+             "also": [], "phase": name.split("/")[0], "module": "fc2", "operation": "linear"}
+    return {**parted(a, b, steps, at), "first_divergence": first, "explanation": explained or explanation(name),
+            "seconds_per_step": {"a": 0.0021, "b": 0.0014}}
+
+
 def course(steps, start, doubling, ceiling, parameters=PARAMETERS):
     """The curve of a growth that doubles in `doubling` steps up to `ceiling`; the first parameter does not move."""
     def rows(name, factor):
@@ -204,7 +240,7 @@ def growth(steps, ulps=(), seeds=(), parameters=PARAMETERS):
 
 
 def write_examples(root):
-    """The sets equal, parted, grown, interrupted, single, nan and alone, each with its runs and comparisons.json."""
+    """The sets equal, parted, grown, explained, interrupted, single, nan and alone, each with a comparisons.json."""
     root = Path(root)
     made = {}
 
@@ -227,6 +263,11 @@ def write_examples(root):
     seeds = [make_run(g / f"seed-{i}", seed=i) for i in (2, 3)]
     write("grown", runs, [{**parted(*runs, 938, 2), "growth": growth(list(range(20, 938, 20)), ulps, seeds),
                            "seconds_per_step": {"a": 0.0021, "b": 0.0014}}])
+    x = root / "explained"
+    runs = [make_run(x / "exact", steps=200, trace=TRACE),
+            make_run(x / "broken", steps=200, part_at=118, trace=TRACE, trace_from=5,
+                     provenance={"device": "simulated"})]
+    write("explained", runs, [traced(*runs, 200, 118)])
     i = root / "interrupted"
     runs = [make_run(i / "whole"), make_run(i / "stopped", steps=400, planned=938, status="interrupted")]
     write("interrupted", runs, [comparison(*runs, 400, metrics={})])

@@ -17,6 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent.parent / "reports")]
 
 import h5py
 
+import figures_operation
 import make_run
 import report
 import verdict
@@ -100,11 +101,14 @@ class Report(unittest.TestCase):
         self.assertEqual(tree(out), {"index.html": b"before"})
 
     def test_the_sentence_on_top_states_the_verdict(self):
-        expected = {"equal": "All 3 runs have the same bits over 938 steps.",
+        expected = {"equal": "All 3 runs have the same bits in all 938 steps.",
                     "parted": "A and B part at step 412, gradient of fc1.weight.",
                     "grown": "A and B part at step 2, gradient of fc1.weight.",
-                    "interrupted": "Both runs have the same bits over the 400 steps they share.",
-                    "single": "Both runs have the same bits over 1 step.",
+                    "explained": "A and B part at step 118, in the backward pass, at the operation linear of fc2 "
+                    "(gradient by operand 1); B is wrong: it promises numerics exact, and has other bits than exact "
+                    "gives here.",
+                    "interrupted": "A and B have the same bits in the 400 steps they share.",
+                    "single": "A and B have the same bits in their one step.",
                     "nan": "A and B part at step 118, gradient of fc1.weight.",
                     "alone": "One run of 938 steps, compared with no other."}
         for kind, sentence in expected.items():
@@ -113,7 +117,7 @@ class Report(unittest.TestCase):
     def test_sentences_of_many_runs_and_other_policies(self):
         runs = [read_run(self.sets["equal"][0], label) for label in "ABCDE"]
         rows = [make_run.comparison("a", "b", 938, policy="ulp:4") for _ in runs[1:]]
-        self.assertEqual(verdict.sentence(runs, rows), "All 5 runs agree within ulp:4 over 938 steps")
+        self.assertEqual(verdict.sentence(runs, rows), "All 5 runs agree within ulp:4 in all 938 steps")
         for row, step in zip(rows, (30, 20, 40)):
             row.update(holds=False, first_divergence={"step": step, "table": "optimiser", "tensor": "m.{x}"})
         self.assertEqual(verdict.sentence(runs, rows), "3 of 4 runs differ from A; first, A and C part at step 20, "
@@ -131,7 +135,8 @@ class Report(unittest.TestCase):
             for name in ("training", "configuration", "provenance", "reproduce", "speed", "figure-loss",
                          "figure-accuracy", "figure-pace", "figure-speed"):
                 self.assertIn(name, ids, kind)
-            self.assertEqual("parting" in ids, kind in ("parted", "nan", "grown"), kind)
+            self.assertEqual("parting" in ids, kind in ("parted", "nan", "grown", "explained"), kind)
+            self.assertEqual("operation" in ids, kind == "explained", kind)
             self.assertEqual("growth" in ids, kind == "grown", kind)
             used = re.findall(r'(?:href="#|url\(#)([^")]+)', text)
             self.assertEqual(set(used) - set(ids), set(), f"{kind}: a reference leads nowhere")
@@ -215,11 +220,155 @@ class Report(unittest.TestCase):
         row = {**make_run.parted(*runs, 938, 2), "growth": make_run.growth([10, 20, 30, 40], [self.work / "nowhere"])}
         self.refused(runs, "FILE-3", str(self.work / "nowhere"), comparisons=[row])
 
+    def rendered(self, runs, *rows):
+        """The page of these runs and comparisons."""
+        file = self.work / "rows.json"
+        file.write_text(json.dumps(rows))
+        self.assertEqual(call(self.work / "out", file, runs), (0, ""))
+        return (self.work / "out" / "index.html").read_text()
+
+    def test_the_sentence_names_the_wrong_side_or_that_there_is_none(self):
+        a, b, c = (read_run(folder, label) for folder, label in zip(self.sets["equal"], "ABC"))
+        hidden = {"exact": False, "values": None, "cause": None}
+        for changes, words in (({"wrong": "A"}, "; A is wrong: because"),
+                               ({"wrong": "B"}, "; C is wrong: because"),
+                               ({"wrong": "both"}, "; both are wrong: because"),
+                               ({"wrong": "neither"}, "; neither is wrong: because"),
+                               ({"wrong": "unknown"}, "; which is wrong is unknown: because"),
+                               ({"wrong": "unknown", "b": hidden},
+                                "; which is wrong is unknown: this build does not compute the bits of C")):
+            row = make_run.traced("a", "c", 9, 3, explained=make_run.explanation(**{"reason": "because", **changes}))
+            found = verdict.part(a, c, row)
+            self.assertTrue(found.endswith("(gradient by operand 1)" + words), found)
+        for none in (None, {"unavailable": "no data"}):
+            row["explanation"] = none
+            self.assertTrue(verdict.part(a, c, row).endswith("(gradient by operand 1)"), none)
+        rows = [make_run.traced("a", "b", 9, 3, explained=make_run.explanation(wrong=w)) for w in ("B", "neither")]
+        self.assertEqual(verdict.sentence([a, b, c], rows).count("(gradient by operand 1)"), 2)
+        self.assertIn("(B is wrong); A and C part", verdict.sentence([a, b, c], rows))
+        self.assertTrue(verdict.sentence([a, b, c], rows).endswith("(neither is wrong)"))
+        row.update(policy="ulp:4", explanation=make_run.explanation())
+        self.assertNotIn("wrong", verdict.part(a, c, row))  # of the first difference in bits, which may be another
+
+    def test_a_result_is_told_in_words(self):
+        for name, words in (
+                ("forward//cross_entropy", "in the forward pass, at the operation cross_entropy"),
+                ("forward/blocks.0.mlp/linear#2", "in the forward pass, at the operation linear of blocks.0.mlp, call 2"),
+                ("shard.1/backward/fc1/linear:2",
+                 "in the backward pass of shard 1, at the operation linear of fc1 (gradient by operand 2)"),
+                ("gradients/fc1.bias/sum_of_shards", "at the gradient of fc1.bias, summed over the shards"),
+                ("shard.3/gradients/fc1.bias/shard", "at the gradient of fc1.bias of shard 3"),
+                ("gradients/fc1.bias/shard", "at the gradient of fc1.bias of shard 0"),
+                ("parameters/fc1.bias/table", "parameter fc1.bias after the update"),
+                ("no name", "at no name")):
+            self.assertEqual(verdict.place_of_result(name), words)
+
+    def test_the_first_operation_is_told_with_its_distance_referee_cause_and_price(self):
+        page = Page(self.pages["explained"])
+        for words in ("backward/fc2/linear:1, 10 × 128", "the checkpoint of step 100",
+                      "Bits A those of numerics exact B others than numerics exact",
+                      "Cause A – B the sum runs from the last term to the first",
+                      "First element [0, 3] A 0.120492756 B 0.120492779",
+                      "first element 3 ULP, worst 2,048–4,095 ULP; 280 of 1,280 elements differ",
+                      "ULPs from float64 A 0.4 B 2,047", "Share of the bound A 1.1 % B 12.5 times",
+                      "B outside of the bound; the bound is (n + 1) u times", "Price: median step A 2.1 ms B 1.4 ms",
+                      "assay compare " + " ".join(self.sets["explained"]) + " --referee"):
+            self.assertIn(words, page.text)
+        ids = [value for key, value in page.attributes if key == "id"]
+        self.assertEqual([i for i in ids if i in ("figure-results-B", "figure-ulps-B")],
+                         ["figure-results-B", "figure-ulps-B"])
+        self.assertNotIn("--referee", self.pages["equal"])
+
+    def test_what_the_replay_could_not_find_is_said(self):
+        runs = self.sets["explained"]
+        page = Page(self.rendered(runs, make_run.traced(*runs, 200, 118, explained={
+            "unavailable": "FILE-3: data.path: expected <files>, found none"})))
+        self.assertIn("No replay: FILE-3: data.path: expected <files>, found none.", page.text)
+        self.assertNotIn("figure-ulps-B", [value for key, value in page.attributes if key == "id"])
+        hidden = make_run.explanation(
+            wrong="unknown", b={"exact": False, "values": None, "cause": None}, element=None, histogram=[0] * 34,
+            different=0, elements=0, referee={"verdict": "unknown", "bound": "n"})
+        text = Page(self.rendered(runs, make_run.traced(*runs, 200, 118, explained=hidden))).text
+        for words in ("this build does not compute the bits of B; a run with --set "
+                      "'trace.tensors=[\"backward/fc2/linear:1\"]' keeps them", "none of the hypotheses gives them",
+                      "ULPs from float64 A 0.4 B –", "unknown, for want of values"):
+            self.assertIn(words, text)
+        foreign = make_run.make_run(self.work / "foreign", steps=9, provenance={"framework": "pytorch"})
+        text = Page(self.rendered([runs[0], foreign], make_run.traced(runs[0], foreign, 9, 3, explained=hidden))).text
+        self.assertIn("bits of B; its run can keep them in tensors/", text)
+        nan = make_run.explanation(element={"index": [], "a": None, "b": 0.5, "ulp": 2**64 - 1}, shape=[],
+                                   histogram=[0] * 33 + [1], referee=None)
+        text = Page(self.rendered(runs, make_run.traced(*runs, 200, 118, explained=nan))).text
+        self.assertIn("A not finite B 0.5", text)
+        self.assertIn("first element a NaN on one side, worst a NaN on one side", text)
+        self.assertIn("backward/fc2/linear:1, one number", text)
+        self.assertNotIn("Share of the bound", text)
+
+    def test_the_timeline_has_the_results_that_both_runs_recorded(self):
+        a, b = (read_run(folder, label) for folder, label in zip(self.sets["explained"], "AB"))
+        rows = figures_operation.differing_results(a, b)
+        self.assertEqual([row[3] for row in rows], [*make_run.TRACE, *make_run.PARAMETERS])
+        self.assertEqual(figures_operation.first_step_of(rows), (118, 5))
+        self.assertEqual([(lane, len(members)) for lane, members in figures_operation.lanes_of(rows)],
+                         [("Forward", 3), ("Backward", 5), ("Update", 4)])
+        self.assertEqual([row[2] for row in rows[:4]], ["fc1/linear", "fc2/linear", "cross_entropy", "cross_entropy:0"])
+        self.assertIn("the first that differs", self.pages["explained"])
+
+    def test_the_timeline_of_many_results_is_a_mark_for_each(self):
+        names = [f"{shard}{phase}/blocks.{i}.attention/{operation}" for shard in ("", "shard.1/")
+                 for phase in ("forward", "backward") for i in range(25) for operation in ("linear", "matmul", "softmax")]
+        runs = [make_run.make_run(self.work / str(part), steps=9, part_at=part, trace=names, trace_from=100)
+                for part in (None, 4)]
+        text = self.rendered(runs, make_run.traced(*runs, 9, 4, names[100]))
+        found = Page(text).text
+        for words in ("Results of A and B at step 4", "Forward all 75 equal", "Backward 50 of 75 differ",
+                      "Backward, shard 1 75 of 75 differ", "blocks.8.attention/matmul"):
+            self.assertIn(words, found)
+        ring = text.count("stroke: var(--ink); stroke-width: 1.8")
+        self.assertEqual(ring, 2)  # one in each width
+
+    def test_a_run_with_other_names_has_a_page_of_what_both_recorded(self):
+        ours = self.sets["explained"][0]
+        for names, shown, left in ((["forward/0/Linear"], False, ""),
+                                   (["forward/0/Linear", *make_run.TRACE[1:]], True, "2 results that one run alone")):
+            folder = self.work / f"foreign{len(names)}"
+            foreign = make_run.make_run(folder, steps=200, part_at=3, trace=names, parameters=["0.weight", "0.bias"],
+                                        provenance={"framework": "pytorch"})
+            page = Page(self.rendered([ours, foreign], make_run.traced(ours, foreign, 200, 3, "forward/fc2/linear")))
+            ids = [value for key, value in page.attributes if key == "id"]
+            self.assertEqual("figure-results-B" in ids, shown)
+            self.assertIn(left, page.text)
+            self.assertIn("at the operation linear of fc2; B is wrong", page.text)
+
+    def test_ulps_are_counted_in_stretches_of_powers_of_two(self):
+        histogram = [5, 1, 0, 2] + [0] * 30
+        self.assertEqual(figures_operation.histogram_rows(histogram), [("equal", 5), ("1", 1), ("2–3", 0), ("4–7", 2)])
+        self.assertEqual(figures_operation.worst_distance(histogram), "4–7 ULP")
+        histogram[32], histogram[33] = 3, 4
+        rows = figures_operation.histogram_rows(histogram)
+        self.assertEqual(rows[:3] + rows[-2:], [("equal", 5), ("1–3", 1), ("4–15", 2), ("2³⁰ and more", 3), ("NaN", 4)])
+        self.assertEqual(sum(count for _, count in rows), sum(histogram))
+        histogram[33] = 0
+        self.assertEqual(figures_operation.worst_distance(histogram), "2³¹ ULP and more")
+        self.assertIsNone(figures_operation.worst_distance([5] + [0] * 33))
+
+    def test_a_trace_that_does_not_fit_its_names_is_refused(self):
+        run = self.copy("explained", 1)
+        with h5py.File(run / "run.h5", "r+") as file:
+            del file["names/trace"]
+            file.create_dataset("names/trace", data=["forward/fc1/linear"], dtype=h5py.string_dtype())
+        make_run.seal(run / "run.h5")
+        self.refused([run], "FILE-3", str(run / "run.h5"), "1 columns in /steps/trace")
+
     def test_only_rows_that_differ_are_marked(self):
         section = self.pages["parted"].split('id="provenance"')[1].split("</section>")[0]
         marked = re.findall(r'<tr class="differs">\s*<th scope="row">(.+?)</th>', section.replace("<wbr>", ""))
         self.assertEqual(marked, ["isa", "compiler", "compiler_flags", "command_line"])
-        self.assertIn("1 key of 12 differs.", Page(self.pages["parted"]).text)
+        text = Page(self.pages["parted"]).text
+        self.assertIn("1 key of 12 differs.", text)
+        for words in ("11 keys, the same in both, after defaults and overrides", "13 facts, the same in both",
+                      "1 override of B , whose experiment file is that of A"):
+            self.assertIn(words, text)
 
     def test_runs_travel_together_until_they_part_or_end(self):
         def spans(kind):
