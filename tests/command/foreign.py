@@ -128,7 +128,7 @@ class Written(CommandTest):
         self.assertEqual(self.bytes_of(self.out), self.bytes_of(self.folder / "b"))
         done = run_assay("compare", self.out, self.folder / "b")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("3 steps x 5 tensor digests, 1 validation, 1 checkpoint", done.stdout)
+        self.assertIn("3 steps x 6 tensor digests, 1 validation, 1 checkpoint", done.stdout)
         self.assertIn("abacus", done.stdout)
 
     def test_the_views_of_run_h5_hold_every_row(self):
@@ -239,7 +239,7 @@ class Torch(CommandTest):
         self.assertEqual(torch.provenance["framework"], "pytorch")
         self.assertRegex(torch.provenance["framework_version"], r"^\d+\.\d+")
         self.assertEqual(torch.provenance["data_digest"], ours.provenance["data_digest"])
-        self.assertEqual({**torch.config, "run.device": "cpu"}, ours.config)
+        self.assertEqual({**torch.config, "run.device": "cpu", "trace.level": "step"}, ours.config)
         self.assertEqual(torch.steps["ids_digest"].tolist(), ours.steps["ids_digest"].tolist())
         self.assertEqual(torch.steps["learning_rate"].tolist(), ours.steps["learning_rate"].tolist())
 
