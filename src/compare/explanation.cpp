@@ -19,6 +19,7 @@ struct Party {
   const RunData& run;
   const NameMap& names;
   Explanation::Side& side;
+  std::optional<ReplayedStep> own = {};  // computed on its device, in its numerics, with the bits that it recorded
   std::optional<std::uint64_t> recorded = {};
   std::optional<Array> values = {};
 };
@@ -54,43 +55,61 @@ std::string result_name(const Divergence& first) {
   return "";
 }
 
-/// Fills in what the side's own device and numerics give here, or what its run kept.
-void find_values(Party& party, const Replay& replay, const ReplayedStep& exact, const std::string& name,
-                 std::uint64_t step) {
+std::string said_by(const RunData& run, const char* key, const char* otherwise) {
+  const auto entry = run.description.provenance.find(key);
+  return entry == run.description.provenance.end() ? otherwise : entry->second;
+}
+
+/// Whether a step has the digests that a run recorded of it; one that recorded none has no bits to hold it against.
+bool is_as_recorded(const RunData& run, const StepRow& row) {
+  const std::size_t at = row.step - 1;
+  const auto same = [&](const std::vector<std::uint64_t>& table, const std::vector<std::uint64_t>& digests) {
+    return table.size() >= row.step * digests.size() &&
+           std::equal(digests.begin(), digests.end(), table.begin() + static_cast<std::ptrdiff_t>(at * digests.size()));
+  };
+  return run.table.loss_digest[at] == row.loss_digest && same(run.table.gradients, row.gradients) &&
+         same(run.table.optimiser, row.optimiser) && same(run.table.parameters, row.parameters);
+}
+
+std::optional<ReplayedStep> own_step(const RunData& run, const Replay& replay) {
+  try {
+    ReplayedStep own = replay.compute(
+        replay.elsewhere(said_by(run, "device", "cpu"), said_by(run, "numerics", "exact")), replay.before());
+    if (is_as_recorded(run, own.row)) return own;
+  } catch (const Error&) {
+    // Its device or numerics are not here: what it kept, or a cause, may still tell.
+  }
+  return std::nullopt;
+}
+
+/// The first result of a step in which two replays differ.
+std::string first_apart(const ReplayedStep& a, const ReplayedStep& b) {
+  for (const ReplayedResult& result : a.results)
+    if (const auto place = b.find(result.name); place && b.results[*place].digest != result.digest) return result.name;
+  return "";
+}
+
+/// Fills in what is known of the result on one side: from here, or from what its run kept.
+void find_values(Party& party, const ReplayedStep& exact, const std::string& name, std::uint64_t step) {
+  party.recorded = recorded_digest(party.run, step, name);
+  const auto own = party.own ? party.own->find(name) : std::nullopt;
+  if (own && !party.recorded) party.recorded = party.own->results[*own].digest;
+  party.side.recorded = party.recorded.has_value();
   const ReplayedResult& here = exact.results[*exact.find(name)];
-  if (party.recorded) {
-    party.side.exact = *party.recorded == here.digest;
-    if (party.side.exact) {
-      party.values = here.value;
-      party.side.values = "this build";
-      return;
-    }
+  party.side.exact = party.recorded == here.digest;
+  if (party.side.exact || (own && party.recorded == party.own->results[*own].digest)) {
+    party.values = party.side.exact ? here.value : party.own->results[*own].value;
+    party.side.values = "this build";
+    return;
   }
   const std::string path = tensor_path(party.folder, step);
-  if (std::filesystem::exists(path)) {
-    std::vector<NamedArray> tensors = load_tensors(path);
-    rename(tensors, party.names);
-    for (NamedArray& tensor : tensors)
-      if (tensor.name == name) {
-        party.values = std::move(tensor.array);
-        party.side.values = "its tensors file";
-        return;
-      }
-  }
-  if (!party.recorded) return;
-  const auto said = [&](const char* key, const char* otherwise) {
-    const auto entry = party.run.description.provenance.find(key);
-    return entry == party.run.description.provenance.end() ? std::string(otherwise) : entry->second;
-  };
-  const std::string device = said("device", "cpu"), numerics = said("numerics", "exact");
-  try {
-    const ReplayedStep own = replay.compute(replay.elsewhere(device, numerics), replay.before());
-    const auto place = own.find(name);
-    if (!place || own.results[*place].digest != *party.recorded) return;
-    party.values = own.results[*place].value;
-    party.side.values = "this build";
-  } catch (const Error&) {
-    // Its device or numerics are not here: a tensors file or a cause may still tell.
+  if (!std::filesystem::exists(path)) return;
+  std::vector<NamedArray> tensors = load_tensors(path);
+  rename(tensors, party.names);
+  for (NamedArray& tensor : tensors) {
+    if (tensor.name != name) continue;
+    party.values = std::move(tensor.array);
+    party.side.values = "its tensors file";
   }
 }
 
@@ -127,15 +146,10 @@ void compare_values_of(Explanation& why, const Array& a, const Array& b) {
     count_distances(why, a.values<double>(), b.values<double>());
 }
 
-std::string numerics_of(const RunData& run) {
-  const auto entry = run.description.provenance.find("numerics");
-  return entry == run.description.provenance.end() ? "exact" : entry->second;
-}
-
 /// Who is wrong: a side that promised the bits of exact and has others; else the referee decides.
 void decide(Explanation& why, const RunData& a, const RunData& b) {
   const auto broke = [](const RunData& run, const Explanation::Side& side) {
-    return numerics_of(run) == "exact" && side.recorded && !side.exact;
+    return said_by(run, "numerics", "exact") == "exact" && side.recorded && !side.exact;
   };
   const bool a_broke = broke(a, why.a), b_broke = broke(b, why.b);
   if (a_broke || b_broke) {
@@ -159,11 +173,6 @@ void decide(Explanation& why, const RunData& a, const RunData& b) {
 Explanation explain(const std::string& folder_a, const RunData& a, const std::string& folder_b, const RunData& b,
                     const NameMap& names_of_b, const Divergence& first, bool referee) {
   Explanation why;
-  why.result = result_name(first);
-  if (why.result.empty()) {
-    why.unavailable = "the difference is in " + first.table + ", which no operation computes";
-    return why;
-  }
   std::optional<Replay> replay;
   for (const auto& [folder, run] : {std::pair(&folder_a, &a), {&folder_b, &b}}) {
     try {
@@ -177,6 +186,18 @@ Explanation explain(const std::string& folder_a, const RunData& a, const std::st
   why.unavailable.clear();
   why.began_at = replay->began_at();
 
+  const NameMap no_names;
+  Party parties[] = {{folder_a, a, no_names, why.a}, {folder_b, b, names_of_b, why.b}};
+  for (Party& party : parties) party.own = own_step(party.run, *replay);
+  why.result = result_name(first);
+  // The tables of a run name tensors; where both sides are computed here, these name the operation.
+  if (first.table != "trace" && parties[0].own && parties[1].own)
+    why.result = first_apart(*parties[0].own, *parties[1].own);
+  if (why.result.empty()) {
+    why.unavailable = "the difference is in " + first.table + ", and no trace (--trace op) tells an operation";
+    return why;
+  }
+
   const ReplayedStep exact = replay->compute(replay->exact(), replay->before());
   const auto place = exact.find(why.result);
   if (!place) {
@@ -184,12 +205,8 @@ Explanation explain(const std::string& folder_a, const RunData& a, const std::st
     return why;
   }
   why.shape = exact.results[*place].value.shape;
-  const NameMap no_names;
-  Party parties[] = {{folder_a, a, no_names, why.a}, {folder_b, b, names_of_b, why.b}};
   for (Party& party : parties) {
-    party.recorded = recorded_digest(party.run, first.step, why.result);
-    party.side.recorded = party.recorded.has_value();
-    find_values(party, *replay, exact, why.result, first.step);
+    find_values(party, exact, why.result, first.step);
     find_cause_of(party, *replay, exact, why.result);
   }
   const std::optional<Array>&values_a = parties[0].values, &values_b = parties[1].values;

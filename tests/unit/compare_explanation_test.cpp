@@ -122,6 +122,26 @@ BOOST_AUTO_TEST_CASE(CMP_2_exact_and_fast_part_at_an_operation_whose_cause_and_e
   BOOST_TEST(why.wrong == "neither");
 }
 
+BOOST_AUTO_TEST_CASE(CMP_2_without_a_trace_the_operation_is_named_by_computing_both_sides) {
+  const std::string a = run("a", {"trace.level=step"}), b = run("b", {"trace.level=step", "run.numerics=fast"});
+  const Comparison comparison = compare_runs(a, b, Policy{}, {.explain = Explain::replay});
+  BOOST_TEST(comparison.first_divergence->table != "trace");
+  const Explanation& why = explained(comparison);
+  const Comparison traced = compare_runs(run("c"), run("d", {"run.numerics=fast"}), Policy{});
+  BOOST_TEST(why.result == traced.first_divergence->tensor);
+  BOOST_TEST(why.element.has_value());
+  BOOST_TEST(why.b.cause.find("numerics fast") == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(CMP_2_a_difference_that_no_trace_and_no_replay_places_is_told_as_such) {
+  const std::string a = run("a", {"trace.level=step"});
+  const std::string b = copy(a, "b", [](StepRow& row) {
+    if (row.step == 2) row.loss_digest ^= 1;
+  });
+  const Comparison comparison = compare_runs(a, b, Policy{}, {.explain = Explain::replay});
+  BOOST_TEST(comparison.explanation->unavailable.find("the difference is in loss") == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(CMP_5_the_referee_names_the_side_that_rounding_does_not_explain) {
   const std::string name = "forward/fc2/linear";
   const std::string a = run("a", {"trace.tensors=['" + name + "']"});
