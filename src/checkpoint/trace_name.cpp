@@ -2,18 +2,42 @@
 #include "checkpoint/trace_name.hpp"
 
 #include <charconv>
-#include <regex>
+#include <string_view>
 
 #include "base/error.hpp"
 
 namespace assay {
 namespace {
 
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error("FILE-3", "name of a traced result", "a name like backward/fc1/linear:1", "\"" + text + "\"");
+}
+
+/// What stands before `mark`, which is then passed over.
+std::string take(std::string_view& rest, char mark, const std::string& text) {
+  const std::size_t end = rest.find(mark);
+  if (end == std::string_view::npos) refuse(text);
+  const std::string part(rest.substr(0, end));
+  rest.remove_prefix(end + 1);
+  return part;
+}
+
 template <class Number>
-Number number_in(const std::string& text) {
+Number number_of(std::string_view digits, const std::string& text) {
   Number number{};
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc() || end != digits.data() + digits.size() || number < Number{}) refuse(text);
   return number;
+}
+
+/// The number behind `mark` at the end, which is then cut off; `otherwise` where there is none.
+template <class Number>
+Number take_number(std::string_view& rest, char mark, Number otherwise, const std::string& text) {
+  const std::size_t at = rest.find(mark);
+  if (at == std::string_view::npos) return otherwise;
+  const std::string_view digits = rest.substr(at + 1);
+  rest = rest.substr(0, at);
+  return number_of<Number>(digits, text);
 }
 
 }  // namespace
@@ -28,14 +52,18 @@ std::string TraceName::text() const {
 }
 
 TraceName TraceName::parse(const std::string& text) {
-  static const std::regex form(R"((?:shard\.(\d{1,9})/)?(\w+)/([^/]*)/([^/:#]+)(?::(\d{1,4}))?(?:#(\d{1,9}))?)");
-  std::smatch part;
-  if (text.size() > 1000 || !std::regex_match(text, part, form))
-    throw Error("FILE-3", "name of a traced result", "a name like backward/fc1/linear:1", "\"" + text + "\"");
-  TraceName name{part[2], part[3], part[4]};
-  if (part[1].matched) name.shard = number_in<std::size_t>(part[1]);
-  if (part[5].matched) name.operand = number_in<int>(part[5]);
-  if (part[6].matched) name.occurrence = number_in<std::size_t>(part[6]);
+  TraceName name;
+  std::string_view rest = text;
+  if (rest.starts_with("shard.")) {
+    rest.remove_prefix(6);
+    name.shard = number_of<std::size_t>(take(rest, '/', text), text);
+  }
+  name.phase = take(rest, '/', text);
+  name.module = take(rest, '/', text);
+  name.occurrence = take_number<std::size_t>(rest, '#', 1, text);
+  name.operand = take_number(rest, ':', -1, text);
+  name.operation = rest;
+  if (name.phase.empty() || name.operation.empty() || rest.find('/') != std::string_view::npos) refuse(text);
   return name;
 }
 
