@@ -49,6 +49,11 @@ void compare_names(std::vector<Difference>& found, const std::string& what, cons
 
 }  // namespace
 
+std::string provenance_of(const RunData& run, const std::string& name, const std::string& otherwise) {
+  const auto entry = run.description.provenance.find(name);
+  return entry == run.description.provenance.end() ? otherwise : entry->second;
+}
+
 bool has_tensor_digests(const RunData& run) {
   const nlohmann::json keys = resolved(run);
   const auto says = [&](const char* key, const nlohmann::json& value) {
@@ -75,10 +80,7 @@ std::vector<Difference> differences_of_experiment(const RunData& a, const RunDat
       found.push_back({key, value_a, value_b});
   }
 
-  const auto data_digest = [](const RunData& run) {
-    const auto entry = run.description.provenance.find("data_digest");
-    return entry == run.description.provenance.end() ? std::string("(not recorded)") : entry->second;
-  };
+  const auto data_digest = [](const RunData& run) { return provenance_of(run, "data_digest", "(not recorded)"); };
   if (data_digest(a) != data_digest(b)) found.push_back({"digest of the data", data_digest(a), data_digest(b)});
 
   const RunNames &names_a = a.description.names, &names_b = b.description.names;

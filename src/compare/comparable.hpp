@@ -23,6 +23,9 @@ struct Difference {
 /// of the run. Errors: FILE-3 when a resolved configuration is no JSON object.
 std::vector<Difference> differences_of_experiment(const RunData& a, const RunData& b);
 
+/// What the run says of what made it, `otherwise` where it does not.
+std::string provenance_of(const RunData& run, const std::string& name, const std::string& otherwise = "");
+
 /// Whether the run recorded digests of its tensors (`trace.level`).
 bool has_tensor_digests(const RunData& run);
 

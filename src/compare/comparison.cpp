@@ -12,16 +12,12 @@ namespace assay {
 namespace {
 
 Comparison::Side side_of(const std::string& folder, const RunData& run) {
-  const auto provenance = [&](const char* name) {
-    const auto entry = run.description.provenance.find(name);
-    return entry == run.description.provenance.end() ? std::string() : entry->second;
-  };
   std::vector<double> seconds = run.table.seconds;
   return {folder,
           run.status,
-          provenance("device"),
-          provenance("threads"),
-          provenance("numerics"),
+          provenance_of(run, "device"),
+          provenance_of(run, "threads"),
+          provenance_of(run, "numerics"),
           run.last_step,
           median(std::span(seconds))};
 }

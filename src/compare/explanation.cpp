@@ -9,6 +9,7 @@
 #include "base/ulp.hpp"
 #include "checkpoint/tensor_file.hpp"
 #include "checkpoint/trace_name.hpp"
+#include "compare/comparable.hpp"
 
 namespace assay {
 namespace {
@@ -55,11 +56,6 @@ std::string result_name(const Divergence& first) {
   return "";
 }
 
-std::string said_by(const RunData& run, const char* key, const char* otherwise) {
-  const auto entry = run.description.provenance.find(key);
-  return entry == run.description.provenance.end() ? otherwise : entry->second;
-}
-
 /// Whether a step has the digests that a run recorded of it; one that recorded none has no bits to hold it against.
 bool is_as_recorded(const RunData& run, const StepRow& row) {
   const std::size_t at = row.step - 1;
@@ -73,8 +69,9 @@ bool is_as_recorded(const RunData& run, const StepRow& row) {
 
 std::optional<ReplayedStep> own_step(const RunData& run, const Replay& replay) {
   try {
-    ReplayedStep own = replay.compute(
-        replay.elsewhere(said_by(run, "device", "cpu"), said_by(run, "numerics", "exact")), replay.before());
+    ReplayedStep own =
+        replay.compute(replay.elsewhere(provenance_of(run, "device", "cpu"), provenance_of(run, "numerics", "exact")),
+                       replay.before());
     if (is_as_recorded(run, own.row)) return own;
   } catch (const Error&) {
     // Its device or numerics are not here: what it kept, or a cause, may still tell.
@@ -149,7 +146,7 @@ void compare_values_of(Explanation& why, const Array& a, const Array& b) {
 /// Who is wrong: a side that promised the bits of exact and has others; else the referee decides.
 void decide(Explanation& why, const RunData& a, const RunData& b) {
   const auto broke = [](const RunData& run, const Explanation::Side& side) {
-    return said_by(run, "numerics", "exact") == "exact" && side.recorded && !side.exact;
+    return provenance_of(run, "numerics", "exact") == "exact" && side.recorded && !side.exact;
   };
   const bool a_broke = broke(a, why.a), b_broke = broke(b, why.b);
   if (a_broke || b_broke) {
@@ -173,6 +170,10 @@ void decide(Explanation& why, const RunData& a, const RunData& b) {
 Explanation explain(const std::string& folder_a, const RunData& a, const std::string& folder_b, const RunData& b,
                     const NameMap& names_of_b, const Divergence& first, bool referee) {
   Explanation why;
+  if (first.phase == "data") {
+    why.unavailable = "the difference is in " + first.table + ", which no operation computes";
+    return why;
+  }
   std::optional<Replay> replay;
   for (const auto& [folder, run] : {std::pair(&folder_a, &a), {&folder_b, &b}}) {
     try {

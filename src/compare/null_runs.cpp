@@ -14,8 +14,7 @@ namespace {
 std::vector<Difference> all_differences(const RunData& a, const RunData& null) {
   std::vector<Difference> found = differences_of_experiment(a, null);
   const auto fact = [](const RunData& run, const std::string& name) {
-    const auto entry = run.description.provenance.find(name);
-    return entry == run.description.provenance.end() ? "(not recorded)" : entry->second;
+    return provenance_of(run, name, "(not recorded)");
   };
   const auto compare = [&](const std::string& name) {
     if (fact(a, name) != fact(null, name)) found.push_back({name, fact(a, name), fact(null, name)});

@@ -204,9 +204,6 @@ std::optional<Divergence> result_difference(const RunData& a, const RunData& b, 
   return std::nullopt;
 }
 
-bool is_float64(const RunData& run) {
-  const auto device = run.description.provenance.find("device");
-  return device != run.description.provenance.end() && device->second == "reference";
-}
+bool is_float64(const RunData& run) { return provenance_of(run, "device") == "reference"; }
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 #include "compare/verdict.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "compare/explanation_text.hpp"
