@@ -39,7 +39,7 @@ def build(stages):
         compilers = {"CC": os.environ.get("CC", f"{cache}gcc"), "CXX": os.environ.get("CXX", f"{cache}g++")}
         stages.run(
             "configure",
-            ["meson", "setup", BUILD, ROOT, "--buildtype=release", "-Dtests=false"],
+            ["meson", "setup", BUILD, ROOT, "--buildtype=release", "-Dtests=false", "--unity=on", "--unity-size=8"],
             env={**os.environ, **compilers},
         )
     stages.run("build", ["ninja", "-C", BUILD, "src/app/assay"])

@@ -10,14 +10,14 @@
 namespace assay::app {
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::string a, b, policy = "bitwise", names;
   std::vector<std::string> nulls;
   bool referee = false;
   JsonOutput json;
 };
 
-int execute(const Options& options) {
+int execute(const CompareOptions& options) {
   Comparison comparison = compare_runs(options.a, options.b, parse_policy(options.policy),
                                        {options.referee ? Explain::referee : Explain::replay,
                                         options.names.empty() ? NameMap{} : read_name_map(options.names)});
@@ -30,7 +30,7 @@ int execute(const Options& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   CLI::App& command =
       *app.add_subcommand("compare", "Compare two runs: the first difference, its size, its cause, the wrong side");
   command.add_option("a", options->a, "Folder of a run")->required()->type_name("RUN_A");

@@ -14,11 +14,10 @@ namespace assay::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Verdict = GoldenResult::Verdict;
 
 constexpr const char* verdict_names[] = {"passed", "failed", "unsupported"};
 
-struct Options {
+struct ReplayOptions {
   std::string file, device = "cpu";
   JsonOutput json;
 };
@@ -30,7 +29,7 @@ struct Counts {
 
   void add(const GoldenResult& result) {
     ++of[static_cast<int>(result.verdict)];
-    if (result.verdict == Verdict::unsupported) ++reasons[result.reason];
+    if (result.verdict == GoldenResult::Verdict::unsupported) ++reasons[result.reason];
   }
 };
 
@@ -41,7 +40,7 @@ struct Replay {
   Counts all;
 };
 
-Replay replay(const Options& options) {
+Replay replay(const ReplayOptions& options) {
   Replay replay{read_golden(options.file), {}, {}, {}};
   for (const GoldenRecord& record : replay.golden.records) {
     const GoldenResult result = run_record(record, parse_device(options.device));
@@ -77,7 +76,7 @@ void print_failure(const GoldenRecord& record, const GoldenResult& result) {
               comparable ? std::to_string(difference.ulp).c_str() : "NaN", record.tolerance.text.c_str());
 }
 
-void print(const Options& options, const Replay& replay) {
+void print(const ReplayOptions& options, const Replay& replay) {
   std::size_t width = 9;
   for (const auto& [name, counts] : replay.operations) width = std::max(width, name.size());
   const int column = static_cast<int>(width);
@@ -88,7 +87,8 @@ void print(const Options& options, const Replay& replay) {
   print_row(column, "all", replay.all, "");
   if (replay.all.of[1] > 0) std::printf("\n");
   for (std::size_t i = 0; i < replay.results.size(); ++i)
-    if (replay.results[i].verdict == Verdict::failed) print_failure(replay.golden.records[i], replay.results[i]);
+    if (replay.results[i].verdict == GoldenResult::Verdict::failed)
+      print_failure(replay.golden.records[i], replay.results[i]);
   std::fflush(stdout);
 }
 
@@ -98,7 +98,7 @@ Json counts_json(const Counts& counts) {
   return json;
 }
 
-std::string json_text(const Options& options, const Replay& replay) {
+std::string json_text(const ReplayOptions& options, const Replay& replay) {
   Json json{{"file", options.file}, {"source", replay.golden.source}, {"device", options.device}};
   json["holds"] = replay.all.of[1] == 0;
   json.update(counts_json(replay.all));
@@ -115,7 +115,7 @@ std::string json_text(const Options& options, const Replay& replay) {
     const GoldenResult& result = replay.results[i];
     Json row{{"record", record.name}, {"operation", record.operation}};
     row["verdict"] = verdict_names[static_cast<int>(result.verdict)];
-    row["tolerance"] = result.verdict == Verdict::unsupported ? Json() : Json(record.tolerance.text);
+    row["tolerance"] = result.verdict == GoldenResult::Verdict::unsupported ? Json() : Json(record.tolerance.text);
     row["reason"] = result.reason.empty() ? Json() : Json(result.reason);
     row["difference"] = nullptr;
     if (result.difference)
@@ -129,7 +129,7 @@ std::string json_text(const Options& options, const Replay& replay) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-int execute(const Options& options) {
+int execute(const ReplayOptions& options) {
   const Replay done = replay(options);
   options.json.write(options.json.wanted() ? json_text(options, done) : "");
   if (!options.json.alone()) print(options, done);
@@ -139,7 +139,7 @@ int execute(const Options& options) {
 }  // namespace
 
 void add_replay(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   CLI::App& command = *app.add_subcommand("replay", "Run recorded operations and compare with their recorded results");
   command.add_option("golden", options->file, "File of records, such as scripts/onnx_to_golden writes")
       ->required()

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> runs, nulls;
   std::string out, policy = "bitwise";
 };
@@ -106,7 +106,7 @@ void require_modules() {
                                 : "some missing; install them with: apt-get install " + missing);
 }
 
-int execute(const Options& options) {
+int execute(const ReportOptions& options) {
   const Policy policy = parse_policy(options.policy);
   const fs::path script = reports_folder() / "report.py";
   require_modules();
@@ -125,7 +125,7 @@ int execute(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App& command =
       *app.add_subcommand("report", "Write a page with curves, verdicts and provenance of one or more runs");
   command.add_option("runs", options->runs, "Folders of runs; each is compared with the first")

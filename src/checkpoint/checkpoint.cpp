@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* checkpoint_format = "assay-checkpoint";
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t checkpoint_version = 1;
 
 [[noreturn]] void refuse(const std::string& where, const std::string& expected, const std::string& found) {
   throw Error("FILE-3", "checkpoint " + where, expected, found);
@@ -110,7 +110,7 @@ void check_order(const hdf5::Group& group, const std::vector<std::string>& names
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   check(path, checkpoint);
   write_sealed(path, [&](hdf5::Group& root) {
-    write_format(root, checkpoint_format, format_version);
+    write_format(root, checkpoint_format, checkpoint_version);
     root.set("step", checkpoint.step);
     root.set("device", checkpoint.device);
     write_configuration(root, checkpoint.configuration);
@@ -148,7 +148,7 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 }
 
 Checkpoint load_checkpoint(const std::string& path) {
-  const hdf5::Group root = open_format(path, checkpoint_format, format_version).root;
+  const hdf5::Group root = open_format(path, checkpoint_format, checkpoint_version).root;
   Checkpoint checkpoint;
   checkpoint.step = root.get_count("step");
   checkpoint.device = root.get_string("device");

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* run_format = "assay-run";
 constexpr const char* segment_format = "assay-steps";
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t run_version = 1;
 
 // A virtual dataset keeps every file of its parts open while it is read, a process has 1,024 descriptors by default,
 // and run.h5 is written anew for each segment: at so many small ones they are packed into large ones.
@@ -62,7 +62,7 @@ std::size_t row_bytes(const RunNames& names) {
 
 RunTable read_segment(const std::string& folder, const RunSegment& segment, const RunNames& names) {
   const std::string path = folder + "/" + segment.file;
-  SealedFile file = open_format(path, segment_format, format_version);
+  SealedFile file = open_format(path, segment_format, run_version);
   if (file.sha256 != segment.sha256)
     throw Error("FILE-3", "open " + path, "SHA-256 " + segment.sha256 + " as run.h5 lists it", file.sha256);
   RunTable table;
@@ -106,7 +106,7 @@ std::vector<RunSegment> read_segments(const std::string& path, const hdf5::Group
 
 Head read_head(const std::string& folder) {
   const std::string path = run_path(folder);
-  hdf5::Group root = open_format(path, run_format, format_version).root;
+  hdf5::Group root = open_format(path, run_format, run_version).root;
   Head head;
   RunData& data = head.data;
   data.numerics_version = root.get_count("numerics_version");
@@ -251,7 +251,7 @@ RunSegment RunWriter::write_segment(const RunTable& rows, std::uint64_t last_ste
   RunSegment segment{segment_name(next_number_), rows.steps() ? rows.step.back() : last_step_before, rows.steps(),
                      rows.validations(), ""};
   segment.sha256 = write_sealed(folder_ + "/" + segment.file, [&](hdf5::Group& root) {
-    write_format(root, segment_format, format_version);
+    write_format(root, segment_format, run_version);
     for_each_column(rows, description_.names, [&]<class T>(const RunColumn& column, const std::vector<T>& values) {
       hdf5::Group group = root.contains(column.group) ? root.group(column.group) : root.create_group(column.group);
       group.write(column.name, Array::of(std::span<const T>(values),
@@ -287,7 +287,7 @@ std::vector<RunSegment> RunWriter::pack() {
 
 void RunWriter::publish(std::vector<RunSegment> segments, const std::string& status, const RunResult* result) {
   write_sealed(run_path(folder_), [&](hdf5::Group& root) {
-    write_format(root, run_format, format_version);
+    write_format(root, run_format, run_version);
     root.set("status", status);
     root.set("last_step", last_of(segments));
     write_configuration(root, description_.configuration);

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected, const std::string& found) {
   throw Error("FILE-3", "read " + where, expected, found);

@@ -17,12 +17,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::vector<double> widened(const Array& array) {
-  if (array.type == ElementType::float64) return array.values<double>();
-  const std::vector<float> values = array.values<float>();
-  return {values.begin(), values.end()};
-}
-
 void require_same_parameters(const Checkpoint& a, const Checkpoint& b) {
   const auto text = [](const Checkpoint& checkpoint, std::size_t i) {
     if (i >= checkpoint.parameters.size()) return std::string("(none)");
@@ -158,7 +152,7 @@ void GrowthCurve::add(const Checkpoint& a, const Checkpoint& b) {
   for (std::size_t p = 0; p < a.parameters.size(); ++p) {
     const Array &array_a = a.parameters[p].value, &array_b = b.parameters[p].value;
     const bool narrow = !(array_a.type == ElementType::float64 && array_b.type == ElementType::float64);
-    const std::vector<double> x = widened(array_a), y = widened(array_b);
+    const std::vector<double> x = widen(array_a), y = widen(array_b);
     const std::size_t begin = ulps.size();
     double differences = 0, squares = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {

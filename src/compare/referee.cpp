@@ -8,6 +8,7 @@
 
 #include "base/sabotage.hpp"
 #include "checkpoint/trace_name.hpp"
+#include "compare/values.hpp"
 #include "kernels/digest.hpp"
 
 namespace assay {
@@ -15,17 +16,11 @@ namespace {
 
 constexpr double unit_roundoff = 0x1p-24;
 
-std::vector<double> widened(const Array& array) {
-  if (array.type == ElementType::float64) return array.values<double>();
-  const std::vector<float> values = array.values<float>();
-  return {values.begin(), values.end()};
-}
-
 using Change = std::function<double(double)>;
 
 Array changed(const Array& array, const Change& change) {
   if (array.type != ElementType::float32 && array.type != ElementType::float64) return array;
-  std::vector<double> values = widened(array);
+  std::vector<double> values = widen(array);
   for (double& value : values) value = change(value);
   return Array::of(std::span<const double>(values), array.shape);
 }
@@ -45,7 +40,7 @@ std::vector<double> computed(const Replay& replay, const ReplayedStep& exact, st
                              result.assign(values.begin(), values.end());
                              return false;
                            }
-                           const std::vector<double> forced = widened(changed(exact.results[index].value, change));
+                           const std::vector<double> forced = widen(changed(exact.results[index].value, change));
                            const auto values = value.read<double>();
                            if (!std::equal(forced.begin(), forced.end(), values.begin())) Tensor(value).write(forced);
                            return true;
@@ -90,7 +85,7 @@ Judged judged(const Array* values, const std::vector<double>& y, const std::vect
   Judged side;
   if (!values) return side;
   side.known = true;
-  const std::vector<double> x = widened(*values);
+  const std::vector<double> x = widen(*values);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double error = std::fabs(x[i] - y[i]);
     if (error == 0) continue;

@@ -19,6 +19,8 @@ std::vector<double> widen_as(const Array& array) {
   return {values.begin(), values.end()};
 }
 
+}  // namespace
+
 std::vector<double> widen(const Array& array) {
   switch (array.type) {
     case ElementType::float32:
@@ -34,8 +36,6 @@ std::vector<double> widen(const Array& array) {
   }
   return {};
 }
-
-}  // namespace
 
 ValueDifference compare_values(std::span<const double> a, std::span<const double> b, bool narrow,
                                const Policy& policy) {

@@ -6,11 +6,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "checkpoint/array.hpp"
 #include "compare/policy.hpp"
 
 namespace assay {
+
+/// The elements of an array of any type, row-major; integers beyond 2⁵³ are rounded.
+std::vector<double> widen(const Array& array);
 
 /// Statistics over all elements. A NaN beside a number counts as infinitely far, 2⁶⁴ − 1 ULPs; beside a NaN as equal.
 struct ValueDifference {

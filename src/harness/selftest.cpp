@@ -27,10 +27,10 @@ Tensor patterns(Device device) {
   return Tensor::from(values, {1 << 16}, device);
 }
 
-using Operation = std::function<Variable(const std::vector<Variable>&)>;
+using Computation = std::function<Variable(const std::vector<Variable>&)>;
 
 /// Digest of the value and of every gradient of an operation.
-std::uint64_t outcome(const Operation& operation, const std::vector<Tensor>& inputs) {
+std::uint64_t outcome(const Computation& operation, const std::vector<Tensor>& inputs) {
   std::vector<Variable> leaves;
   for (const Tensor& input : inputs) leaves.push_back(Variable::leaf(input));
   Variable result = operation(leaves);
@@ -67,7 +67,7 @@ std::vector<SelftestPart> run_selftest(Device device) {
   auto drawn = [device](const Shape& shape, std::uint64_t seed, float low = -2, float high = 2) {
     return assay::drawn(device, shape, seed, low, high);
   };
-  auto check = [&](const char* name, const Operation& operation, const std::vector<Tensor>& inputs) {
+  auto check = [&](const char* name, const Computation& operation, const std::vector<Tensor>& inputs) {
     parts.push_back({name, outcome(operation, inputs)});
   };
   auto value_of = [&](const char* name, Variable (*operation)(const Variable&)) {

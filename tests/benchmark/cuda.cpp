@@ -13,12 +13,12 @@ namespace {
 
 using namespace kernels;  // whose builds ASSAY_KERNEL names
 
-struct Extents {
+struct Product {
   std::int64_t m, n, k;
 };
 // Cubes; then linear layers of a transformer: 8 x 64 or 8 x 128 positions, width 128 or 256, hidden 512 or 1024,
 // 256 classes. The largest last, because a runner may be out of time by then.
-constexpr Extents shapes[] = {
+constexpr Product products[] = {
     {512, 512, 512},   {1024, 1024, 1024}, {2048, 2048, 2048}, {512, 384, 128},    {512, 128, 128},
     {512, 512, 128},   {512, 128, 512},    {512, 256, 128},    {1024, 768, 256},   {1024, 256, 256},
     {1024, 1024, 256}, {1024, 256, 1024},  {4096, 4096, 1024}, {4096, 4096, 4096}, {8192, 8192, 8192},
@@ -39,7 +39,7 @@ std::optional<std::string> refusal_of_fast(const std::function<void()>& call) {
   }
 }
 
-void product(const Options& options, const char* form, Extents size, const std::function<void()>& wait) {
+void product(const Options& options, const char* form, Product size, const std::function<void()>& wait) {
   const auto [m, n, k] = size;
   const std::string name =
       std::string(form) + " " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k);
@@ -108,7 +108,7 @@ void cuda(const Options& options) {
   const auto wait = [one] { one.read<float>(); };  // a download waits for all that was asked for before it
   step(options, wait);
   for (const char* form : {"NT", "TN"}) product(options, form, {2048, 2048, 2048}, wait);
-  for (const Extents size : shapes) product(options, "NN", size, wait);
+  for (const Product size : products) product(options, "NN", size, wait);
   set_profile(Profile::exact);
 }
 

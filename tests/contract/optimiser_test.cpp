@@ -315,9 +315,9 @@ class User final : public Module {
  private:
   ParameterHandle shared_;
 };
-class Tied final : public Module {
+class UsedTwice final : public Module {
  public:
-  explicit Tied(Device device) : owner_(device), user_(owner_.weight()) {
+  explicit UsedTwice(Device device) : owner_(device), user_(owner_.weight()) {
     register_module("owner", owner_);
     register_module("user", user_);
   }
@@ -333,7 +333,7 @@ class Tied final : public Module {
 }  // namespace
 
 CONTRACT(OPT_11_a_tied_parameter_gets_both_contributions_and_is_stepped_once) {
-  Tied model(device);
+  UsedTwice model(device);
   ParameterList list = model.parameters();
   BOOST_REQUIRE(list.size() == 1u);
   BOOST_TEST(list[0].name == "owner.weight");

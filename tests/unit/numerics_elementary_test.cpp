@@ -18,8 +18,8 @@ using namespace assay;
 using test::elementary_functions;
 using test::ElementaryFunction;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float quiet_nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float positive_infinity = std::numeric_limits<float>::infinity();
+constexpr float a_nan = std::numeric_limits<float>::quiet_NaN();
 
 const ElementaryFunction& named(const std::string& name) {
   for (const ElementaryFunction& function : elementary_functions)
@@ -102,21 +102,21 @@ BOOST_AUTO_TEST_CASE(NUM_15_the_rounding_of_binary64_alone_would_be_wrong_at_fiv
 BOOST_AUTO_TEST_CASE(elementary_functions_take_infinities_zeros_and_NaN_as_specified) {
   const auto results = [](const char* name, float at_minus_infinity, float at_minus_zero, float at_zero,
                           float at_infinity) {
-    check(named(name), -infinity, at_minus_infinity);
+    check(named(name), -positive_infinity, at_minus_infinity);
     check(named(name), -0.0f, at_minus_zero);
     check(named(name), 0.0f, at_zero);
-    check(named(name), infinity, at_infinity);
+    check(named(name), positive_infinity, at_infinity);
     for (const std::uint32_t bits : {0x7fc00000u, 0xffc00001u, 0x7f800001u, 0xffffffffu})
-      check(named(name), std::bit_cast<float>(bits), quiet_nan);
+      check(named(name), std::bit_cast<float>(bits), a_nan);
   };
-  results("exp", 0, 1, 1, infinity);
-  results("log", quiet_nan, -infinity, -infinity, infinity);
+  results("exp", 0, 1, 1, positive_infinity);
+  results("log", a_nan, -positive_infinity, -positive_infinity, positive_infinity);
   results("tanh", -1, -0.0f, 0, 1);
   results("sigmoid", 0, 0.5f, 0.5f, 1);
   results("erf", -1, -0.0f, 0, 1);
-  results("rsqrt", quiet_nan, -infinity, infinity, 0);
-  results("cos", quiet_nan, 1, 1, quiet_nan);
-  results("sin", quiet_nan, -0.0f, 0, quiet_nan);
+  results("rsqrt", a_nan, -positive_infinity, positive_infinity, 0);
+  results("cos", a_nan, 1, 1, a_nan);
+  results("sin", a_nan, -0.0f, 0, a_nan);
 }
 
 BOOST_AUTO_TEST_CASE(the_examples_in_the_headers_of_elementary_functions_hold) {
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(the_examples_in_the_headers_of_elementary_functions_hold) {
 
 BOOST_AUTO_TEST_CASE(elementary_functions_round_at_the_ends_of_their_range) {
   check(named("exp"), 0x1.62e42ep+6f, 0x1.ffff08p+127f);  // the largest finite result
-  check(named("exp"), 0x1.62e43p+6f, infinity);
+  check(named("exp"), 0x1.62e43p+6f, positive_infinity);
   check(named("exp"), -0x1.9fe368p+6f, 0x1p-149f);  // the smallest
   check(named("exp"), -0x1.9fe36ap+6f, 0.0f);
   check(named("sigmoid"), -0x1.9fe368p+6f, 0x1p-149f);
