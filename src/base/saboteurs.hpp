@@ -113,6 +113,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"linear_bias_not_zero", "LAYER-2", "a bias starts at 1"},
     {"uniform_off_centre", "LAYER-2", "uniform values have a mean above 0"},
     {"ignored_rows_count", "LAYER-3", "the mean of cross entropy is over ignored rows too"},
+    {"variance_of_a_sample", "LAYER-3", "layer normalisation divides by the count less 1"},
     {"moving_copies", "LIFE-1", "moving a parameter makes another one of the same value"},
     {"handles_do_not_own", "LIFE-2 LIFE-5 LIFE-6", "a handle does not keep its parameter alive"},
     {"handles_of_copies", "LIFE-3 LIFE-5", "every handle is of a parameter of its own"},

@@ -95,6 +95,8 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
         [](const Leaves& in) {
           return embedding(in[0], like(in[0], std::vector<std::int32_t>{4, 0, 4, 1}, {2, 2}));
         },
+  c.add("layer_norm", {c.leaf({2, 3, 5}), c.leaf({5}, 0.5, 1.5), c.leaf({5})},
+        [](const Leaves& in) { return layer_norm(in[0], in[1], in[2], 1e-5); });
         {{0, 6, 12, "rows 2 and 3 are not used"}});
   c.add("cross_entropy", {c.leaf({4, 5})},
         [](const Leaves& in) {
