@@ -8,6 +8,7 @@
 #include "autograd/embedding.hpp"
 #include "autograd/exp.hpp"
 #include "autograd/gelu.hpp"
+#include "autograd/layer_norm.hpp"
 #include "autograd/linear.hpp"
 #include "autograd/log.hpp"
 #include "autograd/log_softmax.hpp"

@@ -6,6 +6,9 @@
 #include "autograd/checkpoint.hpp"
 #include "autograd/ops.hpp"
 #include "models/mlp.hpp"
+#include "nn/embedding.hpp"
+#include "nn/feed_forward.hpp"
+#include "nn/layer_norm.hpp"
 #include "numerics/philox.hpp"
 
 namespace assay {
@@ -42,15 +45,28 @@ class Cases {
   /// The same for a layer: its parameters are leaves too.
   template <class Layer>
   void add_layer(const char* name, Variable x, std::shared_ptr<Layer> layer) {
-    layer->to(device_);
-    Leaves leaves{x};
-    for (const NamedParameter& entry : layer->parameters()) leaves.push_back(entry.parameter->variable());
+    Leaves leaves = parameters_of(*layer);
+    leaves.insert(leaves.begin(), x);
     add(name, leaves, [layer](const Leaves& in) { return layer->forward(in[0]); });
+  }
+  /// And for one of ids.
+  void add_embedding(const char* name, const std::vector<std::int32_t>& ids, std::shared_ptr<Embedding> layer,
+                     std::vector<ZeroGradient> zeros) {
+    const Shape shape{static_cast<std::int64_t>(ids.size())};
+    auto compute = [=](const Leaves& in) { return layer->forward(Tensor::from(ids, shape, in[0].device())); };
+    add(name, parameters_of(*layer), compute, std::move(zeros));
   }
 
   std::vector<GradcheckCase> all;
 
  private:
+  Leaves parameters_of(Module& layer) const {
+    layer.to(device_);
+    Leaves leaves;
+    for (const NamedParameter& entry : layer.parameters()) leaves.push_back(entry.parameter->variable());
+    return leaves;
+  }
+
   Device device_;
   std::uint64_t seed_ = 0;
 };
@@ -79,6 +95,8 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
   c.add("maximum", {c.leaf({3, 5})}, [](const Leaves& in) { return maximum(in[0], 0); });
   c.add("softmax", {c.leaf({3, 5})}, [](const Leaves& in) { return softmax(in[0]); });
   c.add("log_softmax", {c.leaf({3, 5})}, [](const Leaves& in) { return log_softmax(in[0]); });
+  c.add("layer_norm", {c.leaf({2, 3, 5}), c.leaf({5}, 0.5, 1.5), c.leaf({5})},
+        [](const Leaves& in) { return layer_norm(in[0], in[1], in[2], 1e-5); });
   c.add("matmul", {c.leaf({2, 3, 5}), c.leaf({5, 4})}, [](const Leaves& in) { return matmul(in[0], in[1]); });
   c.add("linear", {c.leaf({2, 3, 5}), c.leaf({4, 5}), c.leaf({4})},
         [](const Leaves& in) { return linear(in[0], in[1], in[2]); });
@@ -110,6 +128,11 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
 
   Random random(7);
   c.add_layer("Linear", c.leaf({3, 5}), std::make_shared<Linear>(5, 4, random["linear"]));
+  c.add_embedding("Embedding", {3, 0, 3}, std::make_shared<Embedding>(4, 5, random["embedding"]),
+                  {{0, 5, 15, "rows 1 and 2 are not used"}});
+  c.add_layer("LayerNorm", c.leaf({3, 5}), std::make_shared<LayerNorm>(5));
+  c.add_layer("FeedForward", c.leaf({3, 5}),
+              std::make_shared<FeedForward>(5, 7, Activation::gelu, random["feed_forward"]));
   c.add_layer("Dropout", c.leaf({3, 5}), std::make_shared<Dropout>(0.4, random["dropout"]));
   c.add_layer("Mlp", c.leaf({3, 5}),
               std::make_shared<Mlp>(std::vector<std::int64_t>{5, 7, 4}, Activation::gelu, 0.2, random["mlp"]));

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "kernels/add.hpp"
+#include "kernels/layer_norm.hpp"
 #include "kernels/linear.hpp"
+#include "kernels/multiply.hpp"
 #include "kernels/relu.hpp"
+#include "numerics/arithmetic.hpp"
 
 namespace assay::kernels::defects {
 
@@ -67,6 +70,13 @@ inline Tensor linear(const Tensor& y, const Tensor& x, const Tensor& weight, con
   if (sabotaged("products_in_two_halves")) return in_two_halves(x, weight, bias, relu);
   if (sabotaged("last_row_is_not_written")) return without_last_row(y);
   return y;
+}
+
+/// Layer normalisation with the variance Σd² ÷ (D − 1): 1/√(v·D/(D − 1) + ε) is √s/√(v + ε·s), s = (D − 1)/D.
+inline Tensor sample_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, double epsilon) {
+  const double s = 1 - 1 / static_cast<double>(x.shape()[-1]);
+  const Tensor smaller = multiply(scale, Tensor::full({}, numerics::square_root(s), x.device()));
+  return layer_norm(x, smaller, bias, epsilon * s).y;
 }
 
 /// Each row with the label of the next one.

@@ -6,18 +6,32 @@
 
 namespace assay::kernels {
 
-ASSAY_DECLARE_FAST_KERNEL(void gelu(View<const float> x, View<float> y))
-ASSAY_DECLARE_FAST_KERNEL(void gelu_gradient(View<const float> x, View<const float> upstream, View<float> gradient))
+ASSAY_DECLARE_FAST_KERNEL(void gelu(View<const float> x, View<float> below, View<float> y))
+ASSAY_DECLARE_FAST_KERNEL(void gelu_gradient(View<const float> x, View<const float> below, View<const float> upstream,
+                                             View<float> gradient))
+
+/// y, and what the gradient needs: 0.5·(1 + erf(x·0x1.6a09e6p-1)), the chance that a normal number is below x.
+struct Gelu {
+  Tensor y, below;
+};
 
 /// (0.5·x)·(1 + erf(x·0x1.6a09e6p-1)).
-inline Tensor gelu(const Tensor& x) {
-  return run(Tensor::uninitialised(x.shape(), x.device()), ASSAY_KERNEL(gelu), reference::gelu, x);
+inline Gelu gelu(const Tensor& x) {
+  const Gelu result{Tensor::uninitialised(x.shape(), x.device()), Tensor::uninitialised(x.shape(), x.device())};
+  if (x.device() == reference_device) {
+    device_log::launch(x.device(), "gelu");
+    Tensor(result.below).write(reference::normal_below(oracle_operand(x)).values);
+    Tensor(result.y).write(reference::gelu(oracle_operand(x)).values);
+  } else {
+    launch(x.device(), ASSAY_KERNEL(gelu), x, Out{result.below}, Out{result.y});
+  }
+  return result;
 }
 
-/// g·(0.5·(1 + erf(x·0x1.6a09e6p-1)) + x·(0x1.988454p-2·exp(−0.5·(x·x)))), g the upstream gradient.
-inline Tensor gelu_gradient(const Tensor& x, const Tensor& upstream) {
+/// g·(below + x·(0x1.988454p-2·exp(−0.5·(x·x)))), g the upstream gradient.
+inline Tensor gelu_gradient(const Tensor& x, const Tensor& below, const Tensor& upstream) {
   return run(Tensor::uninitialised(x.shape(), x.device()), ASSAY_KERNEL(gelu_gradient), reference::gelu_gradient, x,
-             upstream);
+             below, upstream);
 }
 
 }  // namespace assay::kernels

@@ -1,18 +1,9 @@
 // Fully connected layers, registered in the order in which they are applied.
 #include "models/mlp.hpp"
 
-#include "autograd/ops.hpp"
 #include "base/error.hpp"
 
 namespace assay {
-
-Activation parse_activation(const std::string& name) {
-  if (name == "relu") return Activation::relu;
-  if (name == "gelu") return Activation::gelu;
-  if (name == "tanh") return Activation::tanh;
-  if (name == "sigmoid") return Activation::sigmoid;
-  throw Error("LAYER-3", "activation", "relu, gelu, tanh or sigmoid", "\"" + name + "\"");
-}
 
 Mlp::Mlp(const std::vector<std::int64_t>& widths, Activation activation, double p, const Random& random)
     : activation_(activation) {
@@ -28,24 +19,11 @@ Mlp::Mlp(const std::vector<std::int64_t>& widths, Activation activation, double 
   }
 }
 
-Variable Mlp::hidden(const Linear& layer, const Variable& x) const {
-  switch (activation_) {
-    case Activation::relu:
-      return layer.forward(x, {.relu = true});
-    case Activation::gelu:
-      return gelu(layer.forward(x));
-    case Activation::tanh:
-      return tanh(layer.forward(x));
-    default:
-      return sigmoid(layer.forward(x));
-  }
-}
-
 Variable Mlp::forward(const Variable& x) const {
   ForwardScope scope(*this);
   Variable y = x;
   for (std::size_t layer = 0; layer + 1 < layers_.size(); ++layer) {
-    y = hidden(*layers_[layer], y);
+    y = activated(activation_, *layers_[layer], y);
     if (!dropouts_.empty()) y = dropouts_[layer]->forward(y);
   }
   return layers_.back()->forward(y);

@@ -5,15 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "nn/activation.hpp"
 #include "nn/dropout.hpp"
-#include "nn/linear.hpp"
 
 namespace assay {
-
-enum class Activation { relu, gelu, tanh, sigmoid };
-
-/// Errors: LAYER-3 for an unknown name, with the known ones.
-Activation parse_activation(const std::string& name);
 
 /// A multilayer perceptron: y = fcN(… act(fc1(x))), dropout behind every activation. Widths [in, hidden…, out] make
 /// children "fc1", "fc2", … and, with p > 0, "dropout1", …; x [B, in] → [B, out], no activation at the end.
@@ -29,8 +24,6 @@ class Mlp final : public Module {
   std::vector<std::string> mask_names() const;
 
  private:
-  Variable hidden(const Linear& layer, const Variable& x) const;
-
   Activation activation_;
   std::vector<std::shared_ptr<Linear>> layers_;
   std::vector<std::shared_ptr<Dropout>> dropouts_;

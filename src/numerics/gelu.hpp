@@ -8,12 +8,17 @@
 namespace assay::numerics {
 inline namespace ASSAY_ISA {
 
-/// (0.5·x)·(1 + erf(x·0x1.6a09e6p-1)).
-ASSAY_INLINE float gelu(float x) { return (0.5f * x) * (1.0f + erf(x * 0x1.6a09e6p-1f)); }
+/// With s = 1 + erf(x·0x1.6a09e6p-1): the value (0.5·x)·s, and 0.5·s, the chance of less than x, for the gradient.
+struct Gelu {
+  float value, below;
+};
+ASSAY_INLINE Gelu gelu(float x) {
+  const float s = 1.0f + erf(x * 0x1.6a09e6p-1f);
+  return {(0.5f * x) * s, 0.5f * s};
+}
 
-/// g·(0.5·(1 + erf(x·0x1.6a09e6p-1)) + x·(0x1.988454p-2·exp(−0.5·(x·x)))).
-ASSAY_INLINE float gelu_gradient(float x, float g) {
-  const float below = 0.5f * (1.0f + erf(x * 0x1.6a09e6p-1f));
+/// g·(below + x·(0x1.988454p-2·exp(−0.5·(x·x)))).
+ASSAY_INLINE float gelu_gradient(float x, float below, float g) {
   const float density = 0x1.988454p-2f * exp(-0.5f * (x * x));
   return g * (below + x * density);
 }

@@ -38,7 +38,8 @@ void exact_against_fast(const Options& options, const std::string& name, const c
   set_profile(Profile::exact);
 }
 
-void elementary(const Options& options, const char* name, Tensor (*function)(const Tensor&), float low, float high) {
+template <class Function>
+void elementary(const Options& options, const char* name, Function function, float low, float high) {
   const Tensor x = uniform({elements}, low, high);
   exact_against_fast(options, name, "ns/element", elements, [=] { function(x); });
 }

@@ -1,7 +1,10 @@
 // Contract of layers and initialisers.
 #include "autograd/ops.hpp"
 #include "kernels/digest.hpp"
+#include "nn/embedding.hpp"
+#include "nn/feed_forward.hpp"
 #include "nn/initialisers.hpp"
+#include "nn/layer_norm.hpp"
 #include "nn/linear.hpp"
 #include "support/contract.hpp"
 #include "support/operation.hpp"
@@ -15,6 +18,14 @@ std::string hex(std::uint64_t number) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(number));
   return digits;
+}
+
+/// "weight [2, 3], bias [3]".
+std::string listed(const Module& module) {
+  std::string text;
+  for (const NamedParameter& entry : module.parameters())
+    text += (text.empty() ? "" : ", ") + entry.name + " " + to_string(entry.parameter->value().shape());
+  return text;
 }
 
 }  // namespace
@@ -150,4 +161,55 @@ CONTRACT(LAYER_3_the_mean_of_cross_entropy_is_over_the_scored_rows) {
   }
   double mean = cross_entropy(logits, labels({1, 1, 1, 1, 1})).value().item();
   BOOST_TEST((mean - all / 5) * (mean - all / 5) < 1e-12);
+}
+
+// The digest is that of seed 7; reference/fixtures/initialisers.py computes it from the definitions alone.
+CONTRACT(LAYER_3_an_embedding_starts_normal_and_gives_the_rows_of_its_table) {
+  Random random(7);
+  Embedding layer(48, 70, random["tokens"]);
+  BOOST_TEST(listed(layer) == "weight [48, 70]");
+  layer.to(device);
+  const Tensor& weight = layer.parameters()[0].parameter->value();
+  BOOST_TEST(hex(kernels::digest(weight)) == "719476023e433a5d", hex(kernels::digest(weight)));
+  const Tensor y = layer.forward(Tensor::from<std::int32_t>({47, 0}, {1, 2}, device)).value();
+  check_same_bits(weight.slice(0, 47, 48), y.slice(1, 0, 1).reshape({1, 70}), "row 47");
+  check_same_bits(weight.slice(0, 0, 1), y.slice(1, 1, 2).reshape({1, 70}), "row 0");
+  check_refused(
+      [&] {
+        layer.forward(Tensor::from<std::int32_t>({3, 48}, {2}, device));
+      },
+      "LAYER-3", "an id from 0 to 47 at element 1, found 48");
+  check_refused([&] { Embedding(0, 3, random["a"]); }, "LAYER-3", "Embedding: expected at least 1 row and 1 column");
+  check_refused([&] { Embedding(3, 0, random["b"]); }, "LAYER-3", "found 3 rows of 0");
+}
+
+CONTRACT(LAYER_3_a_layer_norm_starts_with_scale_1_and_bias_0_and_is_the_operation) {
+  LayerNorm layer(7);
+  BOOST_TEST(listed(layer) == "scale [7], bias [7]");
+  layer.to(device);
+  const Tensor x = drawn({2, 3, 7}, 1, -2, 2, device), ones = Tensor::full({7}, 1, device),
+               bias = drawn({7}, 2, device);
+  check_same_bits(layer_norm(x, ones, Tensor::zeros({7}, device), 1e-5).value(), layer.forward(x).value(), "at first");
+  layer.parameters()[0].parameter->set_value(bias);
+  layer.parameters()[1].parameter->set_value(ones);
+  check_same_bits(layer_norm(x, bias, ones, 1e-5).value(), layer.forward(x).value(), "of other parameters");
+  check_refused([&] { layer.forward(drawn({2, 6}, 1, device)); }, "LAYER-3", "[2, 6], [7] and [7]");
+  check_refused([] { LayerNorm(0); }, "LAYER-3", "LayerNorm: expected a width of at least 1, found 0");
+}
+
+CONTRACT(LAYER_3_a_feed_forward_expands_activates_and_projects) {
+  for (Activation activation : {Activation::gelu, Activation::relu}) {
+    Random random(7), same(7);
+    FeedForward layer(5, 9, activation, random["block"]);
+    BOOST_TEST(listed(layer) == "expand.weight [9, 5], expand.bias [9], project.weight [5, 9], project.bias [5]");
+    Linear expand(5, 9, same["block"]["expand"]), project(9, 5, same["block"]["project"]);
+    layer.to(device);
+    expand.to(device);
+    project.to(device);
+    const Tensor x = drawn({2, 3, 5}, 1, device);
+    const Variable hidden = expand.forward(x), active = activation == Activation::gelu ? gelu(hidden) : relu(hidden);
+    check_same_bits(project.forward(active).value(), layer.forward(x).value(), "feed_forward");
+    check_refused([&] { layer.forward(drawn({2, 4}, 1, device)); }, "LAYER-1", "[2, 4]");
+    check_refused([&] { FeedForward(5, 0, activation, random["b"]); }, "LAYER-1", "5 in, 0 out");
+  }
 }

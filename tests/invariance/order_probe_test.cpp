@@ -75,6 +75,7 @@ class Sums {
     of_views();
     of_products();
     of_softmax();
+    of_norms();
     of_losses();
     of_gradients();
   }
@@ -182,6 +183,58 @@ class Sums {
       log_softmax(leaf).backward(upstream);
       return sums_in_gradient(leaf.gradient(), x, rows, 1);
     });
+  }
+
+  void of_norms() {
+    cancelling("mean of layer normalisation", "lane", sizes({33}, {4097}), [this](const Row& x, std::int64_t rows) {
+      const Tensor at = matrix(x, rows), ones = Tensor::full({at.shape()[1]}, 1, device_);
+      Row sums = floats(kernels::layer_norm(at, ones, ones, 1).statistics);
+      sums.resize(static_cast<std::size_t>(rows));
+      for (float& sum : sums) sum = sum * static_cast<float>(at.shape()[1]);
+      return sums;
+    });
+    // In a constant row n is 0, and r is 1 with ε = 1.
+    cancelling("gradient of layer normalisation", "lane", {64}, [this](const Row& x, std::int64_t rows) {
+      return sums_in_gradient(norm_gradient(Tensor::zeros({rows, 64}, device_), matrix(x, rows), 1), x, rows, 1);
+    });
+    // Of 64 ones and a −64 the mean is 0 and r is 1/8: n is 1/8 and −8. The gradient at a one, less that behind the
+    // row, which has no gradient above, is 1/8·(1 − b·65/8), and b the sum of the ones divided by 8·65.
+    cancelling("products in the gradient of layer normalisation", "lane", {64},
+               [this](const Row& x, std::int64_t rows) {
+                 Row row(64, 1), at, upstream;
+                 row.push_back(-64);
+                 for (auto from = x.begin(); from != x.end(); from += 64) {
+                   at.insert(at.end(), row.begin(), row.end());
+                   upstream.insert(upstream.end(), from, from + 64);
+                   upstream.push_back(0);
+                 }
+                 const Row found = floats(norm_gradient(matrix(at, rows), matrix(upstream, rows), 0x1p-40));
+                 Row sums;
+                 for (std::int32_t place : first_of(x, rows, 1.0f)) {
+                   const float* of_row = found.data() + sums.size() * 65;
+                   sums.push_back(64 * (1 - 8 * (of_row[place] - of_row[64])));
+                 }
+                 return sums;
+               });
+    // Every row of x has as many ones as minus ones, which are n also; the ones' columns have the elements.
+    cancelling("gradient of layer normalisation's scale", "chain", {2, 513}, [this](const Row& x, std::int64_t rows) {
+      Row twice = x;
+      twice.insert(twice.end(), x.begin(), x.end());
+      const Tensor upstream = columns(twice, 2 * rows);
+      Row signs(static_cast<std::size_t>(rows), 1);
+      signs.resize(2 * signs.size(), -1);
+      const Tensor at = Tensor::from(signs, {2 * rows}, device_).expand(upstream.shape()),
+                   ones = Tensor::full({2 * rows}, 1, device_);
+      Row sums = floats(
+          kernels::layer_norm_scale_gradient(at, kernels::layer_norm(at, ones, ones, 0x1p-40).statistics, upstream));
+      sums.resize(static_cast<std::size_t>(rows));
+      return sums;
+    });
+  }
+  /// By x, the scale being 1.
+  Tensor norm_gradient(const Tensor& x, const Tensor& upstream, double epsilon) const {
+    const Tensor ones = Tensor::full({x.shape()[1]}, 1, device_);
+    return kernels::layer_norm_gradient(x, kernels::layer_norm(x, ones, ones, epsilon).statistics, ones, upstream);
   }
 
   void of_losses() {

@@ -4,6 +4,8 @@
 
 #include "autograd/ops.hpp"
 #include "models/mlp.hpp"
+#include "nn/feed_forward.hpp"
+#include "nn/layer_norm.hpp"
 #include "nn/shard_scope.hpp"
 #include "support/operation.hpp"
 
@@ -72,6 +74,10 @@ inline std::vector<BatchOperation> batch_operations(Device device) {
       elementwise("relu", relu, x),
       elementwise("softmax", softmax, x),
       elementwise("log_softmax", log_softmax, x),
+      {"layer_norm",
+       {x, row, with_subnormals({batch_features}, 9, -2, 2, device)},
+       {true, false, false},
+       [](const In& in, std::int64_t) { return layer_norm(in[0], in[1], in[2], 1e-5); }},
       {"sum over the features", {x}, {true}, [](const In& in, std::int64_t) { return sum(in[0], {1}); }},
       {"mean over the features", {x}, {true}, [](const In& in, std::int64_t) { return mean(in[0], {1}); }},
       {"maximum over the features", {x}, {true}, [](const In& in, std::int64_t) { return maximum(in[0], 1); }},
@@ -106,6 +112,11 @@ inline std::vector<BatchOperation> batch_operations(Device device) {
          return multiply(embedding(in[0], rows_from(labels, first, in[1].shape()[0])), in[1]);
        }},
       layer("Linear", [](const Random& random) { return std::make_shared<Linear>(batch_features, 20, random); }),
+      layer("LayerNorm", [](const Random&) { return std::make_shared<LayerNorm>(batch_features); }),
+      layer("FeedForward",
+            [](const Random& random) {
+              return std::make_shared<FeedForward>(batch_features, 40, Activation::gelu, random);
+            }),
       layer("Dropout", [](const Random& random) { return std::make_shared<Dropout>(0.4, random["drop"]); }),
       layer("Mlp",
             [](const Random& random) {

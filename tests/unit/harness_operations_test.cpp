@@ -30,6 +30,7 @@ BOOST_AUTO_TEST_CASE(every_operation_of_the_library_has_a_row) {
 BOOST_AUTO_TEST_CASE(each_row_computes_its_operation_with_its_attributes) {
   const Variable x = test::drawn({3, 5}, 1), y = test::drawn({3, 5}, 2), positive = exp(x);
   const Variable square = test::drawn({5, 4}, 3), weight = test::drawn({4, 5}, 4), bias = test::drawn({4}, 5);
+  const Variable x5 = slice(x, 0, 0, 1).value().reshape({5}), y5 = slice(y, 0, 0, 1).value().reshape({5});
   const Tensor labels = Tensor::from<std::int32_t>({4, 1, 0}, {3});
   const Tensor mask = Tensor::from<std::uint8_t>({1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0}, {3, 5});
   struct Row {
@@ -51,6 +52,7 @@ BOOST_AUTO_TEST_CASE(each_row_computes_its_operation_with_its_attributes) {
       {"embedding", {square, labels}, {}, embedding(square, labels)},
       {"exp", {x}, {}, exp(x)},
       {"gelu", {x}, {}, gelu(x)},
+      {"layer_norm", {y, x5, y5}, {{"epsilon", 0.1}}, layer_norm(y, x5, y5, 0.1)},
       {"linear", {x, weight}, {}, linear(x, weight)},
       {"linear", {x, weight, bias}, {{"relu", true}}, linear(x, weight, bias, {.relu = true})},
       {"linear", {x, weight, bias}, {{"relu", false}}, linear(x, weight, bias)},

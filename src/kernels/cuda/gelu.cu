@@ -6,15 +6,22 @@
 
 namespace assay::kernels::ASSAY_ISA {
 
-void gelu(View<const float> x, View<float> y) {
-  map(
-      "gelu", [] __device__(float value) { return numerics::gelu(value); }, y, x);
+void gelu(View<const float> x, View<float> below, View<float> y) {
+  for_each(
+      "gelu",
+      [] __device__(std::int64_t, float& value, float& chance, float from) {
+        const numerics::Gelu at = numerics::gelu(from);
+        value = at.value;
+        chance = at.below;
+      },
+      y, below, x);
 }
 
-void gelu_gradient(View<const float> x, View<const float> upstream, View<float> gradient) {
+void gelu_gradient(View<const float> x, View<const float> below, View<const float> upstream, View<float> gradient) {
   map(
-      "gelu_gradient", [] __device__(float value, float g) { return numerics::gelu_gradient(value, g); }, gradient, x,
-      upstream);
+      "gelu_gradient",
+      [] __device__(float value, float chance, float g) { return numerics::gelu_gradient(value, chance, g); }, gradient,
+      x, below, upstream);
 }
 
 }  // namespace assay::kernels::ASSAY_ISA
