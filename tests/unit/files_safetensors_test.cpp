@@ -69,7 +69,7 @@ BOOST_FIXTURE_TEST_CASE(what_is_written_is_read_in_its_order_and_types_to_the_bi
 BOOST_FIXTURE_TEST_CASE(the_bytes_are_those_of_the_format_with_values_at_multiples_of_8, SafetensorsFile) {
   save_safetensors(path, {{{"a", Array::of(std::vector<float>{1, 2})}}, {{"k", "v"}}});
   const std::string header = R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}} )";
-  BOOST_TEST(bytes_of(path) == safetensors_bytes(header, 0) + std::string("\0\0\x80\x3F\0\0\0\x40", 8));
+  BOOST_TEST((bytes_of(path) == safetensors_bytes(header, 0) + std::string("\0\0\x80\x3F\0\0\0\x40", 8)));
 }
 
 BOOST_FIXTURE_TEST_CASE(numpy_reads_what_is_written_and_what_numpy_writes_is_read, SafetensorsFile) {
