@@ -9,20 +9,20 @@
 namespace assay {
 namespace {
 
-using Shape = std::vector<std::int64_t>;
+using Extents = std::vector<std::int64_t>;
 
 constexpr const char* head_bias = "language_model_head.bias";
 
 /// One parameter of ours, and where it lies in an array of GPT-2's.
 struct Row {
   std::string ours, gpt2;
-  Shape shape;              ///< ours
+  Extents shape;            ///< ours
   bool in_columns = false;  ///< GPT-2's array is [in, parts · out] (of a bias: [parts · out]), ours is columns of it
   std::int64_t part = 0, parts = 1;
 
-  Shape gpt2_shape() const {
+  Extents gpt2_shape() const {
     if (!in_columns) return shape;
-    Shape result(shape.rbegin(), shape.rend());
+    Extents result(shape.rbegin(), shape.rend());
     result.back() *= parts;
     return result;
   }
@@ -87,7 +87,7 @@ class Given {
   }
 
   /// The array of a name, which must have this shape and the type of those that were asked for before.
-  const Array& get(const std::string& name, const Shape& shape) {
+  const Array& get(const std::string& name, const Extents& shape) {
     const Array& array = find(name);
     if (asked_.empty()) type_ = array.type;
     if (array.shape != shape || array.type != type_)
@@ -148,7 +148,7 @@ std::vector<NamedArray> to_gpt2_names(const std::vector<NamedArray>& arrays) {
     auto at =
         std::find_if(result.begin(), result.end(), [&](const NamedArray& entry) { return entry.name == row.gpt2; });
     if (at == result.end()) {
-      const Shape shape = row.gpt2_shape();
+      const Extents shape = row.gpt2_shape();
       at = result.insert(at, {row.gpt2, {ours.type, shape, std::vector<std::byte>(shape_count(shape) * size)}});
     }
     for_each_element(row, size, [&](std::size_t from, std::size_t to) {
@@ -177,7 +177,7 @@ std::vector<NamedArray> from_gpt2_names(const std::vector<NamedArray>& arrays) {
   while (given.has(hidden())) sizes.hidden.push_back(given.extent(hidden(), 1));
 
   std::vector<NamedArray> result;
-  const auto add = [&](const std::string& name, ElementType type, const Shape& shape) -> std::vector<std::byte>& {
+  const auto add = [&](const std::string& name, ElementType type, const Extents& shape) -> std::vector<std::byte>& {
     result.push_back({name, {type, shape, std::vector<std::byte>(shape_count(shape) * element_size(type))}});
     return result.back().array.bytes;
   };

@@ -17,26 +17,29 @@ namespace {
 constexpr const char* metadata_name = "__metadata__";
 constexpr std::size_t length_size = 8;  // the u64 that the file begins with
 
-struct Dtype {
+struct StoredType {
   const char* name;
   std::size_t size;
   ElementType becomes;
 };
 
-constexpr Dtype dtypes[] = {
+constexpr StoredType stored_types[] = {
     {"F32", 4, ElementType::float32},  {"F64", 8, ElementType::float64}, {"I32", 4, ElementType::int32},
     {"U8", 1, ElementType::uint8},     {"U64", 8, ElementType::uint64},  {"F16", 2, ElementType::float32},
     {"BF16", 2, ElementType::float32}, {"I64", 8, ElementType::int32},   {"BOOL", 1, ElementType::uint8},
 };
 
-const Dtype* find_dtype(const std::string& name) {
-  const auto at = std::find_if(std::begin(dtypes), std::end(dtypes), [&](const Dtype& d) { return d.name == name; });
-  return at == std::end(dtypes) ? nullptr : at;
+const StoredType* find_type(const std::string& name) {
+  const auto at = std::find_if(std::begin(stored_types), std::end(stored_types),
+                               [&](const StoredType& d) { return d.name == name; });
+  return at == std::end(stored_types) ? nullptr : at;
 }
 
 /// The first dtype of a type in the list is the one that is written.
-const char* dtype_name(ElementType type) {
-  return std::find_if(std::begin(dtypes), std::end(dtypes), [&](const Dtype& d) { return d.becomes == type; })->name;
+const char* name_of_type(ElementType type) {
+  return std::find_if(std::begin(stored_types), std::end(stored_types),
+                      [&](const StoredType& d) { return d.becomes == type; })
+      ->name;
 }
 
 float widen_half(std::uint16_t half) {
@@ -72,7 +75,7 @@ class Header {
  public:
   struct Entry {
     std::string name;
-    const Dtype* dtype;
+    const StoredType* dtype;
     std::vector<std::int64_t> shape;
     std::uint64_t begin, end;  ///< in bytes, behind the header
   };
@@ -162,8 +165,8 @@ class Header {
         !tensor.contains("data_offsets"))
       refuse(name, "an object of dtype, shape and data_offsets", shown(tensor));
     const nlohmann::json& dtype = tensor["dtype"];
-    Entry entry{name, dtype.is_string() ? find_dtype(dtype.get<std::string>()) : nullptr, {}, 0, 0};
-    if (!entry.dtype) refuse(name, "a dtype of " + known_dtypes(), shown(dtype));
+    Entry entry{name, dtype.is_string() ? find_type(dtype.get<std::string>()) : nullptr, {}, 0, 0};
+    if (!entry.dtype) refuse(name, "a dtype of " + known_types(), shown(dtype));
     std::uint64_t size = entry.dtype->size;
     bool empty = false;
     for (std::int64_t extent : numbers(name, "shape", tensor["shape"])) {
@@ -213,9 +216,9 @@ class Header {
       refuse("", std::to_string(end) + " bytes after the header, as data_offsets say", std::to_string(values_.size()));
   }
 
-  static std::string known_dtypes() {
+  static std::string known_types() {
     std::string text;
-    for (const Dtype& dtype : dtypes) text += (text.empty() ? "" : ", ") + std::string(dtype.name);
+    for (const StoredType& dtype : stored_types) text += (text.empty() ? "" : ", ") + std::string(dtype.name);
     return text;
   }
 
@@ -249,7 +252,7 @@ void save_safetensors(const std::string& path, const Safetensors& content) {
     const std::uint64_t begin = end;
     end += array.bytes.size();
     header.push_back(
-        {name, {{"dtype", dtype_name(array.type)}, {"shape", array.shape}, {"data_offsets", {begin, end}}}});
+        {name, {{"dtype", name_of_type(array.type)}, {"shape", array.shape}, {"data_offsets", {begin, end}}}});
     pieces.push_back(array.bytes);
   }
   std::string text;

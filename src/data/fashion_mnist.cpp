@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
+std::string sample_shape_text(const std::vector<std::int64_t>& shape) {
   std::string text = "{";
   for (std::int64_t extent : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
   return text + "}";
@@ -35,8 +35,8 @@ TrainAndTest load(const std::string& folder, std::int64_t classes, const std::st
   data.test.name = "test";
   if (data.test.sample_shape != data.train.sample_shape)
     throw Error("FILE-6", "test samples in " + folder,
-                "the training samples' shape " + shape_text(data.train.sample_shape),
-                shape_text(data.test.sample_shape));
+                "the training samples' shape " + sample_shape_text(data.train.sample_shape),
+                sample_shape_text(data.test.sample_shape));
   return data;
 }
 
@@ -49,7 +49,7 @@ TrainAndTest load_fashion_mnist(const std::string& folder) {
       load(folder, 10, " (apt-get install dataset-fashion-mnist brings them, or set data.path to a folder with them)");
   if (data.train.sample_shape != std::vector<std::int64_t>{28, 28})
     throw Error("FILE-6", "training samples in " + folder, "the shape {28, 28} (data.kind = \"idx\" takes any)",
-                shape_text(data.train.sample_shape));
+                sample_shape_text(data.train.sample_shape));
   return data;
 }
 

@@ -40,12 +40,12 @@ std::vector<NamedArray> decoder_arrays() {
   return arrays;
 }
 
-NamedArray& named(std::vector<NamedArray>& arrays, const std::string& name) {
+NamedArray& array_named(std::vector<NamedArray>& arrays, const std::string& name) {
   return *std::find_if(arrays.begin(), arrays.end(), [&](const NamedArray& entry) { return entry.name == name; });
 }
 
 void erase_named(std::vector<NamedArray>& arrays, const std::string& name) {
-  arrays.erase(arrays.begin() + (&named(arrays, name) - arrays.data()));
+  arrays.erase(arrays.begin() + (&array_named(arrays, name) - arrays.data()));
 }
 
 BOOST_AUTO_TEST_SUITE(files_gpt2_names)
@@ -153,15 +153,16 @@ BOOST_AUTO_TEST_CASE(FILE_3_a_parameter_that_does_not_fit_the_names_of_GPT_2_is_
   BOOST_TEST(refused([&](Arrays& a) {
                a.push_back({"final_norm.bias", four});
              }) == to + "final_norm.bias: expected every name once, found it twice");
-  BOOST_TEST(refused([&](Arrays& a) { named(a, "blocks.0.attention.key.weight").array = four; }) ==
+  BOOST_TEST(refused([&](Arrays& a) { array_named(a, "blocks.0.attention.key.weight").array = four; }) ==
              to + "blocks.0.attention.key.weight: expected float32 [4, 4], found float32 [4]");
-  BOOST_TEST(refused([&](Arrays& a) { named(a, "token_embedding.weight").array = four; }) ==
+  BOOST_TEST(refused([&](Arrays& a) { array_named(a, "token_embedding.weight").array = four; }) ==
              to + "token_embedding.weight: expected 2 dimensions, found [4]");
-  BOOST_TEST(refused([](Arrays& a) { named(a, "final_norm.bias").array = Array::of(std::vector<std::int32_t>(4)); }) ==
-             to + "final_norm.bias: expected float32 [4], found int32 [4]");
+  BOOST_TEST(refused([](Arrays& a) {
+               array_named(a, "final_norm.bias").array = Array::of(std::vector<std::int32_t>(4));
+             }) == to + "final_norm.bias: expected float32 [4], found int32 [4]");
   for (float value : {0.5f, -0.0f})
     BOOST_TEST(refused([&](Arrays& a) {
-                 named(a, "language_model_head.bias").array = Array::of(std::vector<float>{0, 0, value, 0, 0});
+                 array_named(a, "language_model_head.bias").array = Array::of(std::vector<float>{0, 0, value, 0, 0});
                }) == to +
                          "language_model_head.bias: expected zeros, because the head of GPT-2 has no bias, found other "
                          "values");
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(FILE_3_a_parameter_that_does_not_fit_the_names_of_GPT_2_is_
   BOOST_TEST(refused_back([&](Arrays& a) {
                a.push_back({"transformer.ln_f.bias", four});
              }) == from + "ln_f.bias: expected every name once, found it twice");
-  BOOST_TEST(refused_back([&](Arrays& a) { named(a, "h.0.attn.c_attn.bias").array = four; }) ==
+  BOOST_TEST(refused_back([&](Arrays& a) { array_named(a, "h.0.attn.c_attn.bias").array = four; }) ==
              from + "h.0.attn.c_attn.bias: expected float32 [12], found float32 [4]");
 }
 
