@@ -4,7 +4,7 @@ python=/usr/bin/python3  # the Python of Debian's h5py and matplotlib; another o
 
 packages_to_run=(g++ meson ninja-build pkg-config libeigen3-dev libhdf5-dev libtomlplusplus-dev libcli11-dev
   nlohmann-json3-dev zlib1g-dev libssl-dev libboost-context-dev python3 python3-numpy python3-h5py python3-matplotlib
-  python3-jinja2 dataset-fashion-mnist)
+  python3-jinja2 dataset-fashion-mnist bible-kjv)
 # ONNX's node tests, and what reads their protobuf files.
 packages_for_onnx=(python3 python3-numpy python3-h5py python3-onnx libonnx-testdata)
 packages_to_test=("${packages_to_run[@]}" libboost-test-dev libmpfr-dev hdf5-tools python3-onnx libonnx-testdata)

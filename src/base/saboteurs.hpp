@@ -80,6 +80,7 @@ inline constexpr Saboteur saboteurs[] = {
     {"damage_is_not_looked_for", "FILE-6", "the digest of a sealed file is not compared with its bytes"},
     {"foreign_files_are_read_here", "FILE-6", "a file of another program is read in this process, without limits"},
     {"idx_headers_are_believed", "FILE-6", "the size in an IDX header is not compared with the file"},
+    {"safetensors_overlap", "FILE-6", "where the values of a tensor begin in a safetensors file is not checked"},
     {"syntax_errors_pass_through", "FILE-6 RUN-1", "an experiment that is no TOML ends the program"},
     {"runs_are_overwritten", "FILE-7", "a new run is written into the folder of another"},
     {"order_of_names_unchecked", "FILE-8", "the list of names and the order of the datasets are not compared"},

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/sabotage.hpp"
 #include "checkpoint/checkpoint.hpp"
 #include "checkpoint/sealed_file.hpp"

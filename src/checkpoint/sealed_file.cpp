@@ -1,18 +1,14 @@
 // Writing and checking sealed files.
 #include "checkpoint/sealed_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <span>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/sabotage.hpp"
 #include "base/sha256.hpp"
 
@@ -20,35 +16,6 @@ namespace assay {
 namespace {
 
 constexpr char magic[9] = "ASSAYH5\n";
-constexpr const char* partial_suffix = ".partial";
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  int close() { return ::close(std::exchange(number_, -1)); }
-
- private:
-  int number_;
-};
-
-[[noreturn]] void fail_write(const std::string& path, const char* expected) {
-  throw Error("FILE-2", "write " + path, expected, std::strerror(errno));
-}
-
-void write_all(int descriptor, std::span<const std::byte> bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail_write(path, "room for the file");
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-}
 
 std::vector<std::byte> seal_block(std::span<const std::byte> content, const Sha256::Digest& digest) {
   std::vector<std::byte> block(seal_size);
@@ -66,25 +33,6 @@ std::uint64_t little_endian(std::span<const std::byte> bytes) {
   std::uint64_t value = 0;
   for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | std::to_integer<std::uint64_t>(bytes[i]);
   return value;
-}
-
-std::vector<std::byte> read_file(const std::string& path) {
-  auto fail = [&](const std::string& found) { throw Error("FILE-6", "open " + path, "a readable file", found); };
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) fail(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail("no regular file");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    ssize_t count = ::read(file.number(), bytes.data() + filled, bytes.size() - filled);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(std::strerror(errno));
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-  }
-  bytes.resize(filled);
-  return bytes;
 }
 
 /// The digest in hexadecimal, once every byte of the file agrees with its block.
@@ -114,11 +62,6 @@ std::string check_seal(std::span<const std::byte> bytes, const std::string& path
 
 }  // namespace
 
-void sync_folder(const std::string& folder) {
-  Descriptor directory(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.number() < 0 || ::fsync(directory.number()) != 0) fail_write(folder, "a folder that can be synced");
-}
-
 std::string write_sealed(const std::string& path, const std::function<void(hdf5::Group&)>& fill) {
   hdf5::MemoryFile memory(path, seal_size);
   fill(memory.root());
@@ -127,25 +70,14 @@ std::string write_sealed(const std::string& path, const std::function<void(hdf5:
   hash.update(content);
   const Sha256::Digest digest = hash.finish();
 
-  std::signal(SIGXFSZ, SIG_IGN);
-  const std::string partial = sabotaged("files_are_written_in_place") ? path : path + partial_suffix;
-  Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.number() < 0) fail_write(path, "a folder where files can be created");
-  try {
-    write_all(file.number(), seal_block(content, digest), path);
-    write_all(file.number(), content, path);
-    if (::fsync(file.number()) != 0 || file.close() != 0) fail_write(path, "a file that can be synced");
-    if (::rename(partial.c_str(), path.c_str()) != 0) fail_write(path, "a name that can be replaced");
-  } catch (...) {
-    ::unlink(partial.c_str());
-    throw;
-  }
-  sync_folder(std::filesystem::path(path).parent_path());
+  const std::vector<std::byte> block = seal_block(content, digest);
+  const std::span<const std::byte> pieces[] = {block, content};
+  write_file(path, pieces);
   return to_hex(digest);
 }
 
 SealedFile open_sealed(const std::string& path) {
-  std::vector<std::byte> bytes = read_file(path);
+  std::vector<std::byte> bytes = read_file("open " + path, path);
   std::string sha256 = check_seal(bytes, path);
   return {hdf5::open_bytes(path, std::move(bytes)), std::move(sha256)};
 }
@@ -170,15 +102,11 @@ SealedFile open_format(const std::string& path, const std::string& format, std::
 }
 
 bool is_sealed(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  char bytes[8] = {};
-  return file.number() >= 0 && ::read(file.number(), bytes, 8) == 8 && std::memcmp(bytes, magic, 8) == 0;
-}
-
-void remove_partial_files(const std::string& folder) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-    if (entry.path().extension() == partial_suffix) std::filesystem::remove(entry.path(), ignored);
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe would keep its reader waiting
+  std::ifstream file(path, std::ios::binary);
+  char bytes[8] = {};
+  return file.read(bytes, 8) && std::memcmp(bytes, magic, 8) == 0;
 }
 
 }  // namespace assay

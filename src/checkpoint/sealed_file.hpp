@@ -14,13 +14,9 @@ namespace assay {
 inline constexpr std::size_t seal_size = 512;
 inline constexpr std::uint32_t seal_version = 1;
 
-/// Writes a sealed file: built in memory by `fill`, written beside `path` as `path + ".partial"`, synced, renamed,
-/// folder synced. Returns its SHA-256 (of what follows the block) in hexadecimal.
-///
-/// Guarantee: at every moment, SIGKILL included, `path` is the old file or the complete new one. On any error nothing
-/// has changed and no partial file is left (SIGKILL may leave one; the next write of the same path removes it).
-/// Errors: FILE-2 naming path and cause (full disk, file size limit, folder not writable); what `fill` throws.
-/// The first call makes the process ignore SIGXFSZ, which would kill it where a file size limit is to be an error.
+/// Writes a sealed file, built in memory by `fill`, with what `write_file` guarantees. Returns its SHA-256 (of what
+/// follows the block) in hexadecimal.
+/// Errors: FILE-2; what `fill` throws.
 ///
 ///     write_sealed("run/run.h5", [&](hdf5::Group& root) { root.set("format", std::string("assay-run")); });
 std::string write_sealed(const std::string& path, const std::function<void(hdf5::Group&)>& fill);
@@ -47,11 +43,5 @@ SealedFile open_format(const std::string& path, const std::string& format, std::
 
 /// Whether the file begins with the magic of a sealed file. False also for a file that cannot be read.
 bool is_sealed(const std::string& path);
-
-/// Removes what an interrupted `write_sealed` left in a folder.
-void remove_partial_files(const std::string& folder);
-
-/// Makes the names in a folder durable. Throws FILE-2.
-void sync_folder(const std::string& folder);
 
 }  // namespace assay

@@ -16,6 +16,14 @@ std::int64_t index_of_non_finite(std::span<const float> values) {
   return at == values.end() ? -1 : at - values.begin();
 }
 
+/// Appends rows of `width` elements; nothing of a set that holds none of the kind.
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from, std::int64_t begin, std::int64_t rows, std::int64_t width) {
+  if (from.empty()) return;
+  const auto first = from.begin() + begin * width;
+  to.insert(to.end(), first, first + rows * width);
+}
+
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
@@ -24,22 +32,34 @@ void check(const Dataset& data) {
   const auto refuse = [&](std::string expected, std::string found) {
     throw Error("RUN-3", "data set " + data.name, std::move(expected), std::move(found));
   };
-  if (data.count < 1 || data.features < 1 || data.classes < 1)
-    refuse("at least one sample, feature and class",
-           text(data.count) + ", " + text(data.features) + " and " + text(data.classes));
+  const auto require_size = [&](const std::string& what, std::int64_t width, std::size_t found) {
+    const auto size = static_cast<std::int64_t>(found);
+    if (size / width != data.count || size % width != 0)
+      refuse(text(data.count) + " x " + text(width) + " " + what, text(size));
+  };
+  const auto require_range = [&](const std::string& what, std::span<const std::int32_t> values) {
+    const auto outside =
+        std::find_if(values.begin(), values.end(), [&](std::int32_t x) { return x < 0 || x >= data.classes; });
+    if (outside != values.end())
+      refuse(what + " " + text(outside - values.begin()) + " in [0, " + text(data.classes) + ")", text(*outside));
+  };
+  if (data.count < 1 || data.features < 1 || data.classes < 1 || data.labels_per_sample < 1)
+    refuse("at least one sample, feature, class and label of a sample", text(data.count) + ", " + text(data.features) +
+                                                                            ", " + text(data.classes) + " and " +
+                                                                            text(data.labels_per_sample));
   std::int64_t features = 1;
   for (std::int64_t extent : data.sample_shape) features *= extent;
-  const auto labels = static_cast<std::int64_t>(data.labels.size());
-  const auto inputs = static_cast<std::int64_t>(data.inputs.size());
   if (features != data.features) refuse(text(data.features) + " features", "a sample shape of " + text(features));
-  if (labels != data.count) refuse(text(data.count) + " labels", text(labels));
-  if (inputs / data.features != data.count || inputs % data.features != 0)
-    refuse(text(data.count) + " x " + text(data.features) + " inputs", text(inputs));
-  for (std::int64_t i = 0; i < data.count; ++i) {
-    const std::int32_t label = data.labels[static_cast<std::size_t>(i)];
-    if (label < 0 || label >= data.classes)
-      refuse("label " + text(i) + " in [0, " + text(data.classes) + ")", text(label));
+  require_size("labels", data.labels_per_sample, data.labels.size());
+  if (!data.tokens.empty()) {
+    if (!data.inputs.empty()) refuse("either tokens or inputs", "both");
+    if (data.labels_per_sample != data.features) refuse("a label for each token", text(data.labels_per_sample));
+    require_size("tokens", data.features, data.tokens.size());
+  } else {
+    require_size("inputs", data.features, data.inputs.size());
   }
+  require_range("label", data.labels);
+  require_range("token", data.tokens);
   if (const std::int64_t i = index_of_non_finite(data.inputs); i >= 0)
     refuse("finite inputs", std::to_string(data.inputs[static_cast<std::size_t>(i)]) + " in sample " +
                                 text(i / data.features) + ", feature " + text(i % data.features));
@@ -93,24 +113,25 @@ Dataset slice(const Dataset& data, std::int64_t begin, std::int64_t count) {
   if (begin < 0 || count < 0 || begin > data.count || count > data.count - begin)
     throw Error("RUN-3", "slice of data set " + data.name, "samples in [0, " + text(data.count) + ")",
                 text(count) + " samples from " + text(begin));
-  Dataset part = {data.name, count, data.features, data.classes, data.sample_shape, {}, {}, data.digests};
-  const auto first_input = data.inputs.begin() + begin * data.features;
-  const auto first_label = data.labels.begin() + begin;
-  part.inputs.assign(first_input, first_input + count * data.features);
-  part.labels.assign(first_label, first_label + count);
+  Dataset part = {data.name, count, data.features, data.classes, data.labels_per_sample, data.sample_shape, {},
+                  {},        {},    data.digests};
+  append(part.inputs, data.inputs, begin, count, data.features);
+  append(part.tokens, data.tokens, begin, count, data.features);
+  append(part.labels, data.labels, begin, count, data.labels_per_sample);
   return part;
 }
 
 Batch gather(const Dataset& data, std::span<const std::int64_t> ids) {
   Batch batch;
-  batch.inputs.reserve(ids.size() * static_cast<std::size_t>(data.features));
-  batch.labels.reserve(ids.size());
+  const std::size_t values = ids.size() * static_cast<std::size_t>(data.features);
+  data.tokens.empty() ? batch.inputs.reserve(values) : batch.tokens.reserve(values);
+  batch.labels.reserve(ids.size() * static_cast<std::size_t>(data.labels_per_sample));
   for (std::int64_t id : ids) {
     if (id < 0 || id >= data.count)
       throw Error("RUN-3", "batch of data set " + data.name, "ids in [0, " + text(data.count) + ")", text(id));
-    const auto first = data.inputs.begin() + id * data.features;
-    batch.inputs.insert(batch.inputs.end(), first, first + data.features);
-    batch.labels.push_back(data.labels[static_cast<std::size_t>(id)]);
+    append(batch.inputs, data.inputs, id, 1, data.features);
+    append(batch.tokens, data.tokens, id, 1, data.features);
+    append(batch.labels, data.labels, id, 1, data.labels_per_sample);
   }
   return batch;
 }

@@ -16,25 +16,34 @@ struct DataDigest {
   std::string sha256;
 };
 
-/// Samples with their classes. Every input is finite and every label is in [0, classes): `check` has seen to it.
+/// Samples with their classes. A sample is either values with one label, or tokens with a label for each: the class of
+/// the token that follows. Every value is finite, every label and token is in [0, classes): `check` has seen to it.
 struct Dataset {
   std::string name;
-  std::int64_t count = 0;     ///< samples
-  std::int64_t features = 0;  ///< values of one sample: the product of `sample_shape`
-  std::int64_t classes = 0;
-  std::vector<std::int64_t> sample_shape;  ///< without the sample axis, e.g. {28, 28}
-  std::vector<float> inputs;               ///< [count, features], row-major
-  std::vector<std::int32_t> labels;        ///< [count]
+  std::int64_t count = 0;                  ///< samples
+  std::int64_t features = 0;               ///< values or tokens of one sample: the product of `sample_shape`
+  std::int64_t classes = 0;                ///< of tokens: the vocabulary
+  std::int64_t labels_per_sample = 1;      ///< of tokens: `features`
+  std::vector<std::int64_t> sample_shape;  ///< without the sample axis, e.g. {28, 28}; of tokens {context}
+  std::vector<float> inputs;               ///< [count, features], row-major; none when the samples are tokens
+  std::vector<std::int32_t> tokens;        ///< [count, features], row-major; none when the samples are values
+  std::vector<std::int32_t> labels;        ///< [count, labels_per_sample]
   std::vector<DataDigest> digests;
 };
 
-/// Inputs [ids, features] and labels [ids] of some samples.
+/// Inputs or tokens [ids, features] and labels [ids, labels_per_sample] of some samples.
 struct Batch {
   std::vector<float> inputs;
+  std::vector<std::int32_t> tokens;
   std::vector<std::int32_t> labels;
 };
 
-/// Refuses (RUN-3) an empty set, extents that do not fit, a value that is not finite and a label outside
+/// A training set and the test set that came with it.
+struct TrainAndTest {
+  Dataset train, test;
+};
+
+/// Refuses (RUN-3) an empty set, extents that do not fit, a value that is not finite and a label or token outside
 /// [0, classes), naming the set and the first offending index.
 void check(const Dataset& data);
 

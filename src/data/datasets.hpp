@@ -12,9 +12,11 @@ namespace assay {
 
 /// The keys under `data.` of an experiment file, with their defaults.
 struct DataOptions {
-  std::string kind = "fashion_mnist";  ///< fashion_mnist | idx | synthetic
+  std::string kind = "fashion_mnist";  ///< fashion_mnist | idx | synthetic | text | bible_kjv
   std::string path = "/usr/share/datasets/fashion-mnist";
+  std::int64_t context = 64;
   std::int64_t validation = 0;
+  std::int64_t test = 256;
   std::int64_t limit = 0;
   std::map<std::string, std::string> digests = {};
   SyntheticOptions synthetic = {};
@@ -28,8 +30,8 @@ struct Datasets {
 /// Loads the sets, in this order: each is cut to its first `limit` samples (0: all of them), then the last
 /// `validation` samples of the training set become the validation set (0: it stays empty).
 ///
-/// Errors: RUN-3 naming the key or the package that brings missing data, and for a wrong digest; FILE-6 for a file
-/// that is damaged or does not hold what its name says.
+/// Errors: RUN-3 naming the key or the package that brings missing data, for a file with another SHA-256 than `digests`
+/// says, and for a digest of what was not read; FILE-6 for a file that is damaged or does not hold what its name says.
 ///
 ///     Datasets data = load_datasets({.validation = 5000});  // Fashion-MNIST: 55,000 + 5,000 + 10,000 samples
 Datasets load_datasets(const DataOptions& options);

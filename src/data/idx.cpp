@@ -4,13 +4,11 @@
 #include <zlib.h>
 
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <span>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/sabotage.hpp"
 #include "base/sha256.hpp"
 
@@ -24,29 +22,12 @@ constexpr std::int64_t largest_deflate_ratio = 1032;
   throw Error("FILE-6", "IDX file " + path, std::move(expected), std::move(found));
 }
 
-std::vector<std::uint8_t> read_file(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  if (!std::filesystem::is_regular_file(status))
-    refuse(path, "a readable file", std::filesystem::exists(status) ? "something that is no regular file" : "nothing");
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  if (error) refuse(path, "a readable file", error.message());
-  if (size > static_cast<std::uintmax_t>(idx_limit) + 4096)
-    refuse(path, "at most " + std::to_string(idx_limit) + " bytes of elements", std::to_string(size) + " bytes");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) refuse(path, "a readable file", std::strerror(errno));
-  std::vector<std::uint8_t> bytes(size);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
-  if (static_cast<std::uintmax_t>(file.gcount()) != size) refuse(path, "a readable file", "a read error");
-  return bytes;
-}
-
 /// The contents of a file, inflated when it is gzip, taken piece by piece.
 class Contents {
  public:
-  Contents(const std::string& path, std::span<const std::uint8_t> file) : path_(path), file_(file) {
-    gzip_ = file.size() >= 2 && file[0] == 0x1F && file[1] == 0x8B;
-    stream_.next_in = const_cast<Bytef*>(file.data());
+  Contents(const std::string& path, std::span<const std::byte> file) : path_(path), file_(file) {
+    gzip_ = file.size() >= 2 && file[0] == std::byte{0x1F} && file[1] == std::byte{0x8B};
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(file.data()));
     stream_.avail_in = static_cast<uInt>(file.size());
     if (gzip_ && inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) refuse(path, "memory for inflating", "none");
   }
@@ -102,7 +83,7 @@ class Contents {
   }
 
   const std::string& path_;
-  std::span<const std::uint8_t> file_;
+  std::span<const std::byte> file_;
   z_stream stream_{};
   bool gzip_ = false;
   bool ended_ = false;  ///< of the gzip stream, its checksum included
@@ -117,7 +98,7 @@ std::uint32_t big_endian(const std::uint8_t* bytes) {
 }  // namespace
 
 IdxArray read_idx(const std::string& path) {
-  const std::vector<std::uint8_t> file = read_file(path);
+  const std::vector<std::byte> file = read_file("IDX file " + path, path, idx_limit + 4096);
   Contents contents(path, file);
   IdxArray array;
   array.path = path;
@@ -162,7 +143,7 @@ IdxArray read_idx(const std::string& path) {
     array.bytes = {};
   }
   Sha256 hash;
-  hash.update(std::as_bytes(std::span(file)));
+  hash.update(file);
   array.sha256 = to_hex(hash.finish());
   return array;
 }

@@ -104,7 +104,8 @@ Configuration parse_configuration(const std::string& text, const std::string& so
 /// Every key with its final value as one flat JSON object, dotted names sorted: {"checkpoint.every": 0, …}.
 std::string resolved_json(const Configuration& configuration);
 
-/// Refuses (RUN-1) `model.layers` whose first extent is not the data's features or whose last is not its classes.
+/// Refuses (RUN-1) data of tokens, and `model.layers` whose first extent is not the data's features or whose last is not
+/// its classes.
 void check_layers_fit_data(const Configuration& configuration, const Dataset& data);
 
 }  // namespace assay

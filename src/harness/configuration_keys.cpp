@@ -64,11 +64,15 @@ std::vector<ConfigurationKey> configuration_keys(Configuration& c) {
       {"experiment.name", &c.experiment.name, {}, "What reports call the run."},
       {"experiment.seed", &c.experiment.seed, at_least(0), "Seed of initial values, data order and dropout."},
 
-      {"data.kind", &c.data.kind, one_of({"fashion_mnist", "idx", "synthetic"}),
-       "`idx` takes any four IDX files that are named like Fashion-MNIST's; `synthetic` needs no files."},
-      {"data.path", &c.data.path, {}, "Folder of the IDX files, plain or `.gz`."},
+      {"data.kind", &c.data.kind, one_of({"fashion_mnist", "idx", "synthetic", "text", "bible_kjv"}),
+       "`idx` takes any four IDX files that are named like Fashion-MNIST's; `synthetic` needs no files; `text` takes "
+       "the bytes of any file, `bible_kjv` the verses that Debian's package bible-kjv brings."},
+      {"data.path", &c.data.path, {}, "Folder of the IDX files, plain or `.gz`; of `text`, the file."},
+      {"data.context", &c.data.context, from_to(1, 1 << 16), "Of `text` and `bible_kjv`: bytes of one sample."},
       {"data.validation", &c.data.validation, at_least(0),
        "This many samples at the end of the training set are kept for validation; 0: none."},
+      {"data.test", &c.data.test, at_least(1),
+       "Of `text` and `bible_kjv`: this many samples at the end of the text are the test set."},
       {"data.limit", &c.data.limit, at_least(0),
        "Use only the first samples of the training and the test set; 0: all."},
       {"data.digests", &c.data.digests, {}, "SHA-256 that files must have, by file name; other files are not checked."},

@@ -1,6 +1,7 @@
 """`assay run` on data files that are damaged or wrong: exit status 2, the file named, nothing written."""
 
 import gzip
+import os
 import struct
 
 from command import CommandTest
@@ -116,4 +117,30 @@ class BadData(CommandTest):
             EXPERIMENT.format(path=self.data) + f'[data.digests]\ntrain-images-idx3-ubyte = "{wrong}"\n'
         )
         self.assert_refused(self.train(), "train-images-idx3-ubyte", wrong)
+        self.assert_nothing_written()
+
+    def test_RUN_3_without_the_verses_of_the_bible_the_package_is_named(self):
+        programs = self.folder / "programs"
+        programs.mkdir()
+        bible = programs / "bible"
+        for script, found in (
+            (None, "no such program"),
+            ("exit 3", "exit status 3"),
+            ("kill -9 $$", "its end by signal 9"),
+            ("echo Ge1:1 In the beginning", "1 verses"),
+            ("echo In the beginning", 'a line without a reference, "In the beginning"'),
+            ("echo In", 'a line without a reference, "In"'),
+            ("exec cat /dev/zero", "its end by signal 13"),
+        ):
+            with self.subTest(script=script):
+                if script:
+                    bible.write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n")
+                    bible.chmod(0o755)
+                done = self.train("--set", "data.kind=bible_kjv", env={**os.environ, "PATH": str(programs)})
+                self.assert_refused(done, "bible_kjv", "apt-get install bible-kjv", f"found {found}")
+                self.assert_nothing_written()
+
+    def test_FILE_6_a_text_that_is_missing_is_refused_by_name(self):
+        done = self.train("--set", "data.kind=text", "--set", f"data.path={self.folder}/nowhere.txt")
+        self.assert_refused(done, "data.path", "nowhere.txt")
         self.assert_nothing_written()

@@ -223,6 +223,9 @@ BOOST_AUTO_TEST_CASE(RUN_1_layers_that_do_not_fit_the_data_are_refused) {
   data.features = 16;
   BOOST_TEST(refusal([&] { check_layers_fit_data(c, data); }) ==
              "RUN-1: x.toml: model.layers: expected a first width of 16 as in the train set, found 784");
+  data.tokens = {1};
+  BOOST_TEST(refusal([&] { check_layers_fit_data(c, data); }) ==
+             "RUN-1: x.toml: model.kind: expected a model of tokens, as the train set holds, found mlp");
 }
 
 BOOST_AUTO_TEST_CASE(FILE_6_mutated_experiment_files_and_overrides_give_an_error_or_a_configuration) {

@@ -102,9 +102,9 @@ BOOST_AUTO_TEST_CASE(FILE_6_a_damaged_gzip_file_is_refused) {
 
 BOOST_AUTO_TEST_CASE(FILE_6_a_path_that_is_no_regular_file_is_refused_without_waiting_for_it) {
   BOOST_TEST(refusal([] { read_idx("/nowhere/x"); }) ==
-             "FILE-6: IDX file /nowhere/x: expected a readable file, found nothing");
+             "FILE-6: IDX file /nowhere/x: expected a readable file, found No such file or directory");
   BOOST_TEST(refusal([] { read_idx("/dev/zero"); }) ==
-             "FILE-6: IDX file /dev/zero: expected a readable file, found something that is no regular file");
+             "FILE-6: IDX file /dev/zero: expected a readable file, found no regular file");
 }
 
 BOOST_AUTO_TEST_CASE(FILE_6_a_small_gzip_file_that_promises_much_allocates_nothing_for_it) {

@@ -1,12 +1,15 @@
-// Datasets: loading, checking, cutting, and the synthetic problem.
+// Datasets: loading, checking, cutting, the synthetic problem, and texts.
 #include <bit>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "base/sha256.hpp"
+#include "data/byte_tokeniser.hpp"
 #include "data/datasets.hpp"
 #include "data/fashion_mnist.hpp"
+#include "data/text.hpp"
 #include "data_files.hpp"
 
 namespace {
@@ -31,7 +34,8 @@ struct SmallFolder {
   }
 };
 
-Dataset tiny() { return {"tiny", 2, 2, 3, {2}, {0, 1, 2, 3}, {0, 2}, {}}; }
+Dataset tiny() { return {"tiny", 2, 2, 3, 1, {2}, {0, 1, 2, 3}, {}, {0, 2}, {}}; }
+Dataset tiny_text() { return {"tiny", 2, 2, 5, 2, {2}, {}, {4, 1, 2, 3}, {1, 2, 3, 0}, {}}; }
 
 BOOST_AUTO_TEST_SUITE(data_sets)
 
@@ -63,14 +67,15 @@ BOOST_FIXTURE_TEST_CASE(RUN_3_missing_data_names_the_file_the_key_and_the_packag
 BOOST_FIXTURE_TEST_CASE(RUN_3_a_file_with_another_digest_than_configured_is_refused, SmallFolder) {
   const std::string name = "train-labels-idx1-ubyte.gz",
                     digest = load_idx_folder(folder.path()).train.digests[1].sha256;
-  BOOST_CHECK_NO_THROW(load_idx_folder(folder.path(), {{name, digest}}));
+  const auto load = [&](const std::string& file, const std::string& sha256) {
+    load_datasets({.kind = "idx", .path = folder.path(), .digests = {{file, sha256}}});
+  };
+  BOOST_CHECK_NO_THROW(load(name, digest));
   const std::string zeros(64, '0');
-  BOOST_TEST(refusal([&] {
-               load_idx_folder(folder.path(), {{name, zeros}});
-             }) == "RUN-3: data.digests: SHA-256 of " + folder / name + ": expected " + zeros + ", found " + digest);
-  BOOST_TEST(refusal([&] {
-               load_idx_folder(folder.path(), {{"train-labels-idx1-ubyte", digest}});
-             }) == "RUN-3: data.digests: expected files that are read, found \"train-labels-idx1-ubyte\"");
+  BOOST_TEST(refusal([&] { load(name, zeros); }) ==
+             "RUN-3: data.digests: SHA-256 of " + name + ": expected " + zeros + ", found " + digest);
+  BOOST_TEST(refusal([&] { load("train-labels-idx1-ubyte", digest); }) ==
+             "RUN-3: data.digests: expected files that are read, found \"train-labels-idx1-ubyte\"");
 }
 
 BOOST_FIXTURE_TEST_CASE(FILE_6_labels_that_do_not_fit_are_refused_naming_file_index_expected_and_found, SmallFolder) {
@@ -118,11 +123,30 @@ BOOST_AUTO_TEST_CASE(RUN_3_a_set_that_does_not_keep_its_promises_is_refused_with
              start + "finite inputs, found inf in sample 1, feature 0");
   BOOST_TEST(refused([](Dataset& d) { d.labels[1] = 3; }) == start + "label 1 in [0, 3), found 3");
   BOOST_TEST(refused([](Dataset& d) { d.labels[0] = -1; }) == start + "label 0 in [0, 3), found -1");
-  BOOST_TEST(refused([](Dataset& d) { d.labels.pop_back(); }) == start + "2 labels, found 1");
+  BOOST_TEST(refused([](Dataset& d) { d.labels.pop_back(); }) == start + "2 x 1 labels, found 1");
   BOOST_TEST(refused([](Dataset& d) { d.inputs.pop_back(); }) == start + "2 x 2 inputs, found 3");
   BOOST_TEST(refused([](Dataset& d) { d.sample_shape = {3}; }) == start + "2 features, found a sample shape of 3");
   BOOST_TEST(refused([](Dataset& d) { d.count = 0; }) ==
-             start + "at least one sample, feature and class, found 0, 2 and 3");
+             start + "at least one sample, feature, class and label of a sample, found 0, 2, 3 and 1");
+}
+
+BOOST_AUTO_TEST_CASE(RUN_3_samples_of_tokens_that_do_not_keep_their_promises_are_refused) {
+  const auto refused = [](const std::function<void(Dataset&)>& damage) {
+    Dataset data = tiny_text();
+    damage(data);
+    return refusal([&] { check(data); });
+  };
+  const std::string start = "RUN-3: data set tiny: expected ";
+  BOOST_TEST(refused([](Dataset&) {}) == "");
+  BOOST_TEST(refused([](Dataset& d) { d.tokens[2] = 5; }) == start + "token 2 in [0, 5), found 5");
+  BOOST_TEST(refused([](Dataset& d) { d.labels[3] = -1; }) == start + "label 3 in [0, 5), found -1");
+  BOOST_TEST(refused([](Dataset& d) { d.tokens.pop_back(); }) == start + "2 x 2 tokens, found 3");
+  BOOST_TEST(refused([](Dataset& d) { d.labels.pop_back(); }) == start + "2 x 2 labels, found 3");
+  BOOST_TEST(refused([](Dataset& d) { d.inputs = {0, 0, 0, 0}; }) == start + "either tokens or inputs, found both");
+  BOOST_TEST(refused([](Dataset& d) {
+               d.labels_per_sample = 1;
+               d.labels = {0, 0};
+             }) == start + "a label for each token, found 1");
 }
 
 BOOST_AUTO_TEST_CASE(slice_and_gather_copy_the_samples_that_were_asked_for) {
@@ -135,6 +159,12 @@ BOOST_AUTO_TEST_CASE(slice_and_gather_copy_the_samples_that_were_asked_for) {
   const Batch batch = gather(data, ids);
   BOOST_TEST((batch.inputs == std::vector<float>{2, 3, 0, 1, 2, 3}));
   BOOST_TEST((batch.labels == std::vector<std::int32_t>{2, 0, 2}));
+  const Batch tokens = gather(tiny_text(), ids);
+  BOOST_TEST((tokens.tokens == std::vector<std::int32_t>{2, 3, 4, 1, 2, 3}));
+  BOOST_TEST((tokens.labels == std::vector<std::int32_t>{3, 0, 1, 2, 3, 0}));
+  BOOST_TEST(tokens.inputs.empty());
+  BOOST_TEST((slice(tiny_text(), 1, 1).tokens == std::vector<std::int32_t>{2, 3}));
+  BOOST_TEST((slice(tiny_text(), 1, 1).labels == std::vector<std::int32_t>{3, 0}));
   BOOST_TEST(refusal([&] { slice(data, 1, 2); }) ==
              "RUN-3: slice of data set tiny: expected samples in [0, 2), found 2 samples from 1");
   const std::vector<std::int64_t> beyond = {0, 2};
@@ -162,7 +192,7 @@ BOOST_AUTO_TEST_CASE(the_validation_set_is_the_end_of_the_limited_training_set) 
              "RUN-3: data.validation: expected fewer than the 10 training samples, found 10");
   options.kind = "csv";
   BOOST_TEST(refusal([&] { load_datasets(options); }) ==
-             "RUN-3: data.kind: expected fashion_mnist, idx or synthetic, found csv");
+             "RUN-3: data.kind: expected fashion_mnist, idx, synthetic, text or bible_kjv, found csv");
 }
 
 BOOST_AUTO_TEST_CASE(a_longer_synthetic_set_begins_with_the_shorter_one_and_the_test_set_is_another_draw) {
@@ -224,6 +254,93 @@ BOOST_AUTO_TEST_CASE(fashion_mnist_as_debian_packages_it_loads_whole) {
   const auto [low, high] = std::minmax_element(data.test.inputs.begin(), data.test.inputs.end());
   BOOST_TEST(*low == 0.0f);
   BOOST_TEST(*high == 1.0f);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_are_their_own_tokens) {
+  std::string every;
+  for (int i = 0; i < 256; ++i) every += static_cast<char>(i);
+  const std::vector<std::int32_t> tokens = encode_bytes(every);
+  BOOST_REQUIRE(tokens.size() == 256u);
+  for (std::size_t i = 0; i < 256; ++i) BOOST_TEST(tokens[i] == static_cast<std::int32_t>(i));
+  BOOST_TEST(decode_bytes(tokens) == every);
+  BOOST_TEST(decode_bytes({}) == "");
+  for (std::int32_t token : {-1, 256})
+    BOOST_TEST(refusal([&] {
+                 decode_bytes(std::vector<std::int32_t>{7, token});
+               }) == "RUN-3: byte tokeniser: expected token 1 in [0, 256), found " + std::to_string(token));
+}
+
+BOOST_AUTO_TEST_CASE(a_text_is_cut_by_position_and_the_label_of_a_byte_is_the_next_one) {
+  Folder folder;
+  const std::string text = "In the beginning\n\xFF";  // 18 bytes: five samples of 3, the byte after them, two left out
+  write_file(folder / "a.txt", text);
+  const Datasets data = load_datasets(
+      {.kind = "text", .path = folder / "a.txt", .context = 3, .validation = 1, .test = 2, .digests = {}});
+  BOOST_TEST(data.train.count == 2);
+  BOOST_TEST(data.train.features == 3);
+  BOOST_TEST(data.train.labels_per_sample == 3);
+  BOOST_TEST(data.train.classes == 256);
+  BOOST_TEST((data.train.sample_shape == std::vector<std::int64_t>{3}));
+  BOOST_TEST(decode_bytes(data.train.tokens) == "In the");
+  BOOST_TEST(decode_bytes(data.train.labels) == "n the ");
+  BOOST_TEST(decode_bytes(data.validation.tokens) == " be");
+  BOOST_TEST(decode_bytes(data.validation.labels) == "beg");
+  BOOST_TEST(decode_bytes(data.test.tokens) == "ginnin");
+  BOOST_TEST(decode_bytes(data.test.labels) == "inning");
+  BOOST_TEST(data.test.name == "test");
+  BOOST_TEST(data.train.inputs.empty());
+  BOOST_REQUIRE(data.train.digests.size() == 1u);
+  BOOST_TEST(data.train.digests[0].file == "a.txt");
+  BOOST_TEST(data.train.digests[0].sha256 == sha256_of_file(folder / "a.txt"));
+  BOOST_TEST(data.test.digests[0].sha256 == data.train.digests[0].sha256);
+}
+
+BOOST_AUTO_TEST_CASE(a_text_whose_last_byte_has_none_after_it_loses_the_sample_of_that_byte) {
+  BOOST_TEST(cut_text({"abcdefg", {}}, 2, 1).train.count == 2);
+  BOOST_TEST(cut_text({"abcdef", {}}, 2, 1).train.count == 1);
+}
+
+BOOST_AUTO_TEST_CASE(RUN_3_a_text_that_cannot_be_cut_so_is_refused) {
+  const auto refused = [](const std::string& bytes, std::int64_t context, std::int64_t test) {
+    return refusal([&] { cut_text({bytes, {"a.txt", ""}}, context, test); });
+  };
+  BOOST_TEST(refused("abcd", 2, 1) ==
+             "RUN-3: text a.txt: expected two samples or more of 2 bytes (data.context) and a byte after them, found 4 "
+             "bytes");
+  BOOST_TEST(refused("", 1, 1).find("found 0 bytes") != std::string::npos);
+  BOOST_TEST(refused("abcde", 2, 1) == "");
+  BOOST_TEST(refused("abcde", 0, 1) == "RUN-3: data.context: expected at least 1 byte, found 0");
+  for (std::int64_t test : {0, 2})
+    BOOST_TEST(refused("abcde", 2, test) ==
+               "RUN-3: data.test: expected from 1 to 1 samples of a.txt, found " + std::to_string(test));
+}
+
+BOOST_AUTO_TEST_CASE(FILE_6_a_text_that_cannot_be_read_is_refused_by_key_and_name) {
+  Folder folder;
+  BOOST_TEST(refusal([&] { read_text(folder / "none"); }) == "FILE-6: data.path: text file " + folder / "none" +
+                                                                 ": expected a readable file, found No such file or "
+                                                                 "directory");
+  BOOST_TEST(refusal([&] { read_text(folder.path()); }) ==
+             "FILE-6: data.path: text file " + folder.path() + ": expected a readable file, found no regular file");
+  write_file(folder / "large", "");
+  std::filesystem::resize_file(folder / "large", static_cast<std::uintmax_t>(text_limit) + 1);
+  BOOST_TEST(refusal([&] { read_text(folder / "large"); }) ==
+             "FILE-6: data.path: text file " + folder / "large" +
+                 ": expected at most 268435456 bytes, found 268435457 bytes");
+}
+
+BOOST_AUTO_TEST_CASE(the_bible_as_debian_packages_it_loads_without_references) {
+  if (!std::filesystem::exists("/usr/bin/bible")) {
+    BOOST_TEST_MESSAGE("skipped: apt-get install bible-kjv");
+    return;
+  }
+  const Text text = read_bible_kjv();
+  BOOST_TEST(text.bytes.size() == 4137850u);
+  BOOST_TEST(text.bytes.starts_with("In the beginning God created the heaven and the earth.\nAnd the earth was"));
+  BOOST_TEST(text.bytes.ends_with("\nThe grace of our Lord Jesus Christ be with you all. Amen.\n"));
+  BOOST_TEST(text.bytes.find(':') != std::string::npos);
+  BOOST_TEST(text.digest.file == "bible-kjv");
+  BOOST_TEST(text.digest.sha256 == "b5c4940bcfeee072c0935b5200d0f9d88a00a0199cb0961d16133458fcdfae5d");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
