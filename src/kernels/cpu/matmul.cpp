@@ -2,129 +2,22 @@
 // by side. An operand is read where it lies or packed into panels first, whichever is faster; the bits are the same.
 #include "kernels/matmul.hpp"
 
-#include <immintrin.h>
-
-#include <utility>
-
 #include "device/cpu/scratch.hpp"
 #include "kernels/cpu/matmul_parts.hpp"
-#include "kernels/cpu/vector.hpp"
+#include "kernels/cpu/matmul_tile.hpp"
 #include "numerics/order.hpp"
 
 namespace assay::kernels::ASSAY_ISA {
 namespace {
 
 constexpr std::int64_t block = numerics::chain_block;
-constexpr int tile_rows = vector_registers == 32 ? 14 : 6;  // accumulators, the right operand and one broadcast fit
-constexpr std::int64_t tile_columns = 2 * vector_width;
 constexpr std::int64_t panel_columns = 16 * tile_columns;  // of the right operand: stays in the second-level cache
 constexpr std::int64_t panel_rows = 2048;                  // of the left operand, packed at a time
 constexpr std::int64_t step_of_left = (tile_rows + vector_width - 1) / vector_width * vector_width;
 constexpr std::int64_t tiles_side_by_side = 32;  // packed at once, so that rows of the left operand are read whole
-constexpr std::int64_t prefetched = 8;           // rows of the right operand
 constexpr std::int64_t bytes_read_in_place = 1 << 16;  // of a left operand across whose rows the depth runs
 constexpr std::int64_t bytes_kept_in_place = 1 << 18;  // of a right operand
 constexpr std::int64_t rows_worth_packing = 128;       // that use a packed right operand
-
-/// Element (row, k) is data[row·step + k], with `by_rows`, or data[row + k·step].
-struct Left {
-  const float* data;
-  std::int64_t step;
-};
-/// Element (k, column) is data[k·step + column].
-struct Right {
-  const float* data;
-  std::int64_t step;
-};
-
-// Keeps the compiler from deriving many addresses from one ahead of a loop, for which registers do not suffice.
-template <class T>
-ASSAY_INLINE void hide(T*& pointer) {
-  asm("" : "+r"(pointer));
-}
-
-// c = or += Σ left·right over `depth`, R rows and V vectors; the last vector is whole or has the lanes of `mask`.
-template <int R, int V, bool by_rows, bool whole>
-[[gnu::noinline]] void tile(std::int64_t depth, Left left, Right right, float* c, std::int64_t step, bool first,
-                            Mask mask) {
-  constexpr int bases = by_rows ? (R + 2) / 3 : 1;  // addresses of x86 reach rows 0, 1 and 2 from one register
-  const float* base[bases];
-#pragma GCC unroll 5
-  for (int i = 0; i < bases; ++i) base[i] = left.data + 3 * i * left.step;
-  const float* row = right.data;
-  Vector sum[R][V];
-#pragma GCC unroll 14
-  for (int i = 0; i < R; ++i)
-#pragma GCC unroll 2
-    for (int j = 0; j < V; ++j) sum[i][j] = zero();
-
-  auto next_depth = [&]() __attribute__((always_inline)) {
-    Vector b[V];
-#pragma GCC unroll 2
-    for (int j = 0; j < V; ++j)
-      b[j] = j + 1 < V || whole ? load(row + j * vector_width) : load(row + j * vector_width, mask);
-#pragma GCC unroll 2
-    for (int j = 0; j < V * vector_width; j += 16) __builtin_prefetch(row + prefetched * right.step + j);
-#pragma GCC unroll 14
-    for (int i = 0; i < R; ++i) {
-      Vector a = broadcast(by_rows ? base[i / 3][i % 3 * left.step] : base[0][i]);
-#pragma GCC unroll 2
-      for (int j = 0; j < V; ++j) sum[i][j] = fma(a, b[j], sum[i][j]);
-    }
-#pragma GCC unroll 5
-    for (int i = 0; i < bases; ++i) {
-      base[i] += by_rows ? 1 : left.step;
-      hide(base[i]);
-    }
-    row += right.step;
-    hide(row);
-  };
-  std::int64_t k = 0;
-  for (const float* line = c; k < R && k < depth; ++k, line += step) {
-    __builtin_prefetch(line, 1);
-    __builtin_prefetch(line + V * vector_width - 1, 1);
-    next_depth();
-  }
-  for (; k < depth; ++k) next_depth();
-
-#pragma GCC unroll 14
-  for (int i = 0; i < R; ++i, c += step, hide(c))
-#pragma GCC unroll 2
-    for (int j = 0; j < V; ++j) {
-      float* to = c + j * vector_width;
-      if (j + 1 < V || whole) {
-        store(to, first ? sum[i][j] : add(load(to), sum[i][j]));
-      } else {
-        store(to, first ? sum[i][j] : add(load(to, mask), sum[i][j]), mask);
-      }
-    }
-}
-
-using Tile = decltype(&tile<1, 1, true, true>);
-
-template <int V, bool by_rows, bool whole, int... R>
-Tile tile_of(std::int64_t rows, std::integer_sequence<int, R...>) {
-  constexpr Tile all[] = {tile<R + 1, V, by_rows, whole>...};
-  return all[rows - 1];
-}
-template <int V, bool by_rows>
-Tile tile_of(std::int64_t rows, bool whole) {
-  constexpr std::make_integer_sequence<int, tile_rows> all{};
-  return whole ? tile_of<V, by_rows, true>(rows, all) : tile_of<V, by_rows, false>(rows, all);
-}
-
-// One tile of c, of up to tile_rows rows and tile_columns columns.
-void multiply_tile(std::int64_t depth, bool by_rows, Left left, Right right, float* c, std::int64_t step, bool first,
-                   std::int64_t rows, std::int64_t columns) {
-  bool wide = columns > vector_width, whole = columns % vector_width == 0;
-  std::int64_t lanes = columns - (wide ? vector_width : 0);
-  Tile tile = wide ? (by_rows ? tile_of<2, true>(rows, whole) : tile_of<2, false>(rows, whole))
-                   : (by_rows ? tile_of<1, true>(rows, whole) : tile_of<1, false>(rows, whole));
-  tile(depth, left, right, c, step, first, first_lanes(lanes));
-}
-
-// The first row of tile t, where `tiles` tiles share the rows evenly.
-ASSAY_INLINE std::int64_t first_row(std::int64_t t, std::int64_t rows, std::int64_t tiles) { return t * rows / tiles; }
 
 // Tiles [first, last) of one block, tile t at to + t·panel, the rows of one depth side by side.
 void pack_left(View<const float> a, std::int64_t tiles, std::int64_t first, std::int64_t last, std::int64_t panel,
@@ -152,34 +45,6 @@ void pack_left(View<const float> a, std::int64_t tiles, std::int64_t first, std:
     }
 }
 
-// 4 columns of b and 4 depths, turned so that columns lie side by side.
-ASSAY_INLINE void turn(const float* from, std::int64_t step, float* to) {
-  __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + step), c = _mm_loadu_ps(from + 2 * step),
-         d = _mm_loadu_ps(from + 3 * step);
-  _MM_TRANSPOSE4_PS(a, b, c, d);
-  _mm_storeu_ps(to, a);
-  _mm_storeu_ps(to + tile_columns, b);
-  _mm_storeu_ps(to + 2 * tile_columns, c);
-  _mm_storeu_ps(to + 3 * tile_columns, d);
-}
-
-// All columns of one block in strips of tile_columns, those of one depth side by side.
-void pack_right(View<const float> b, float* to) {
-  std::int64_t depth = b.extent[0], depth_step = b.stride[0], step = b.stride[1];
-  for (std::int64_t column = 0; column < b.extent[1]; column += tile_columns, to += tile_columns * depth) {
-    std::int64_t columns = b.extent[1] - column < tile_columns ? b.extent[1] - column : tile_columns, k = 0;
-    const float* from = b.data + column * step;
-    if (columns == tile_columns && step == 1)
-      for (; k < depth; ++k)
-        for (std::int64_t j = 0; j < tile_columns; ++j) to[k * tile_columns + j] = from[k * depth_step + j];
-    if (columns == tile_columns && depth_step == 1)
-      for (; k + 4 <= depth; k += 4)
-        for (std::int64_t j = 0; j < tile_columns; j += 4) turn(from + k + j * step, step, to + k * tile_columns + j);
-    for (; k < depth; ++k)
-      for (std::int64_t j = 0; j < columns; ++j) to[k * tile_columns + j] = from[k * depth_step + j * step];
-  }
-}
-
 // One matrix on one thread. Of each block of the depth, panels of columns are multiplied with all tiles of rows.
 void multiply_matrix(View<const float> a, View<const float> b, const Epilogue& epilogue, View<float> c) {
   const std::int64_t depth = a.extent[1], columns = c.extent[1], deepest = depth < block ? depth : block;
@@ -194,8 +59,7 @@ void multiply_matrix(View<const float> a, View<const float> b, const Epilogue& e
 
   // A panel takes one more cache line than it fills, so that panels side by side do not share their place in a cache.
   const std::int64_t left_panel = step_of_left * deepest + 16;
-  const std::int64_t right_size =
-      right_packed ? (widest + tile_columns - 1) / tile_columns * tile_columns * deepest : 0;
+  const std::int64_t right_size = right_packed ? packed_size(deepest, widest) : 0;
   const std::int64_t left_size = left_packed ? (tallest + tile_rows - 1) / tile_rows * left_panel : 0;
   const std::int64_t sums_size = in_scratch ? tallest * columns : 0;
   float* right_panels =
@@ -227,7 +91,7 @@ void multiply_matrix(View<const float> a, View<const float> b, const Epilogue& e
             if (right_packed) right = {right_panels + strip * count, tile_columns};
             const std::int64_t strip_columns = width - strip < tile_columns ? width - strip : tile_columns;
             multiply_tile(count, by_rows, left, right, sums.data + sums_row * sums.stride[0] + panel + strip,
-                          sums.stride[0], k == 0, height, strip_columns);
+                          sums.stride[0], k == 0 ? Into::store : Into::add, height, strip_columns);
           }
           if (finishes(epilogue) && k + count == depth) {
             Epilogue rest = epilogue;
