@@ -17,6 +17,7 @@
 #include "autograd/mean.hpp"
 #include "autograd/mean_squared_error.hpp"
 #include "autograd/multiply.hpp"
+#include "autograd/nf4_linear.hpp"
 #include "autograd/relu.hpp"
 #include "autograd/sigmoid.hpp"
 #include "autograd/softmax.hpp"

@@ -5,7 +5,9 @@
 
 #include "autograd/checkpoint.hpp"
 #include "autograd/ops.hpp"
+#include "models/adapter.hpp"
 #include "models/mlp.hpp"
+#include "models/quantised.hpp"
 #include "nn/embedding.hpp"
 #include "nn/feed_forward.hpp"
 #include "nn/layer_norm.hpp"
@@ -57,6 +59,23 @@ class Cases {
     add(name, parameters_of(*layer), compute, std::move(zeros));
   }
 
+  /// The same for an Mlp with adapters, whose "up" is not zero, perhaps over packed weights.
+  void add_adapted(const char* name, Variable x, std::shared_ptr<Mlp> model, bool packed) {
+    model->to(device_);
+    if (packed) quantise(*model, {"fc1", "fc2"}, {.block = 32});
+    attach_adapters(*model, {"fc1", "fc2"}, {.rank = 2, .alpha = 3}, 7);
+    Leaves leaves{x};
+    for (const NamedParameter& entry : lora_parameters(*model)) {
+      entry.parameter->set_value(leaf(entry.parameter->value().shape()).value());
+      leaves.push_back(entry.parameter->variable());
+    }
+    for (const NamedParameter& entry : model->parameters()) leaves.push_back(entry.parameter->variable());
+    add(name, leaves, [model](const Leaves& in) {
+      model->to(in[0].device());  // the codes follow
+      return model->forward(in[0]);
+    });
+  }
+
   std::vector<GradcheckCase> all;
 
  private:
@@ -102,6 +121,10 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
         [](const Leaves& in) { return linear(in[0], in[1], in[2]); });
   c.add("linear", {c.leaf({3, 5}), c.leaf({4, 5}), c.leaf({4})},
         [](const Leaves& in) { return linear(in[0], in[1], in[2], {.relu = true}); });
+  const Tensor dense = c.leaf({6, 11}).value();
+  c.add("nf4_linear", {c.leaf({3, 11}), c.leaf({6})}, [dense](const Leaves& in) {
+    return nf4_linear(in[0], kernels::quantise(dense.to(in[0].device()), {.block = 32}), in[1]);
+  });
   c.add("views", {c.leaf({3, 5, 2})}, [](const Leaves& in) {
     return slice(reshape(transpose(in[0], 0, 1), {15, 2}), 0, 3, 15);
   });
@@ -136,6 +159,11 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
   c.add_layer("Dropout", c.leaf({3, 5}), std::make_shared<Dropout>(0.4, random["dropout"]));
   c.add_layer("Mlp", c.leaf({3, 5}),
               std::make_shared<Mlp>(std::vector<std::int64_t>{5, 7, 4}, Activation::gelu, 0.2, random["mlp"]));
+  const std::vector<std::int64_t> widths{5, 7, 4};
+  c.add_adapted("LowRankAdapter", c.leaf({3, 5}), std::make_shared<Mlp>(widths, Activation::tanh, 0, random["dense"]),
+                false);
+  c.add_adapted("LowRankAdapter", c.leaf({3, 5}), std::make_shared<Mlp>(widths, Activation::tanh, 0, random["packed"]),
+                true);
   return std::move(c.all);
 }
 

@@ -61,6 +61,17 @@ CrossEntropyOptions cross_entropy_options(const Attributes& attributes) {
   return options;
 }
 
+/// The matrix of nf4_linear, whose inputs 1 to 3 are its codes, scale codes and scales.
+Nf4 packed(const Inputs& in, const Attributes& attributes) {
+  const std::int64_t out = integer(attributes, "out");
+  if (in[0].shape().rank() < 1 || out < 1)
+    throw Error("LAYER-1", "nf4_linear", "rows […, in] and at least 1 as out",
+                to_string(in[0].shape()) + " and " + std::to_string(out));
+  Nf4 weight{{out, in[0].shape()[-1]}, integer(attributes, "block"), in[1].value(), in[2].value(), in[3].value()};
+  kernels::require_valid(weight, "nf4_linear");
+  return weight;
+}
+
 const std::vector<Operation>& operations() {
   using In = const Inputs&;
   using At = const Attributes&;
@@ -108,6 +119,11 @@ const std::vector<Operation>& operations() {
        {{"count", Kind::int64, false}},
        [](In in, At a) { return mean_squared_error(in[0], in[1], count(a)); }},
       {"multiply", 2, 2, {}, [](In in, At) { return multiply(in[0], in[1]); }},
+      {"nf4_linear",
+       4,
+       5,
+       {{"block", Kind::int64}, {"out", Kind::int64}},
+       [](In in, At a) { return nf4_linear(in[0], packed(in, a), in.size() > 4 ? in[4] : Variable()); }},
       {"relu", 1, 1, {}, [](In in, At) { return relu(in[0]); }},
       {"reshape",
        1,

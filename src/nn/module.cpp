@@ -98,6 +98,9 @@ ParameterList Module::parameters() const {
     if (parameter && (*parameter)->frozen() && sabotaged("frozen_is_not_listed")) continue;
     if (parameter) list.push_back({walk.name(), *parameter});
   }
+  for (const auto& [name, module] : sabotaged("adapters_are_listed") ? modules() : decltype(modules()){})
+    for (const NamedParameter& entry : module->extra_parameters_for_transfer())
+      list.push_back({name + "." + entry.name, entry.parameter});
   if (sabotaged("listed_by_name"))
     std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   if (sabotaged("listed_by_address"))
@@ -105,6 +108,13 @@ ParameterList Module::parameters() const {
               [](const auto& a, const auto& b) { return a.parameter.get() < b.parameter.get(); });
   if (static int calls = 0; sabotaged("every_second_list_is_reversed") && calls++ % 2)
     std::reverse(list.begin(), list.end());
+  return list;
+}
+
+std::vector<std::pair<std::string, Module*>> Module::modules() const {
+  std::vector<std::pair<std::string, Module*>> list;
+  for (Walk walk(*this, "modules"); const Slot* slot = walk.next();)
+    if (const Child* child = std::get_if<Child>(&slot->content)) list.emplace_back(walk.name(), child->module);
   return list;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,8 @@ class Module {
   /// The ties of the tree in the order of `parameters()`, for files: a tied parameter is stored once, under its owner's
   /// name. Errors: REG-15 when the owner is not in this tree.
   std::vector<ParameterAlias> aliases() const;
+  /// Every module below this one under its dotted name, in the order of `parameters()`. Errors as there.
+  std::vector<std::pair<std::string, Module*>> modules() const;
   /// Moves the whole tree to a device, all or nothing (XFER): parameters, extra parameters and staged state. Values
   /// keep their bits on a round trip, gradients of moved parameters are dropped, graphs built before are refused from
   /// then on. Errors: as `parameters`; XFER-6 for extra parameters; the device's own.

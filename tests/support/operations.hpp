@@ -47,6 +47,7 @@ inline std::vector<BatchOperation> batch_operations(Device device) {
   for (std::int64_t i = 0; i < rows; ++i) ids.push_back(static_cast<std::int32_t>(i * i % 9));
   for (std::int64_t i = 0; i < rows * batch_features; ++i) kept.push_back(i % 3 != 0);
   const Tensor labels = Tensor::from(ids, {rows}, device), mask = Tensor::from(kept, {rows, batch_features}, device);
+  const Nf4 packed = kernels::quantise(weight, {.block = 64});
   auto elementwise = [&](const char* name, Variable (*f)(const Variable&), const Tensor& at) {
     return BatchOperation{name, {at}, {true}, [f](const In& in, std::int64_t) { return f(in[0]); }};
   };
@@ -93,6 +94,10 @@ inline std::vector<BatchOperation> batch_operations(Device device) {
        {x, weight, bias},
        {true, false, false},
        [](const In& in, std::int64_t) { return linear(in[0], in[1], in[2], {.relu = true}); }},
+      {"nf4_linear",
+       {x, bias},
+       {true, false},
+       [packed](const In& in, std::int64_t) { return nf4_linear(in[0], packed, in[1]); }},
       {"views",
        {x},
        {true},

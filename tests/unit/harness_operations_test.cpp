@@ -31,6 +31,7 @@ BOOST_AUTO_TEST_CASE(each_row_computes_its_operation_with_its_attributes) {
   const Variable x = test::drawn({3, 5}, 1), y = test::drawn({3, 5}, 2), positive = exp(x);
   const Variable square = test::drawn({5, 4}, 3), weight = test::drawn({4, 5}, 4), bias = test::drawn({4}, 5);
   const Variable x5 = slice(x, 0, 0, 1).value().reshape({5}), y5 = slice(y, 0, 0, 1).value().reshape({5});
+  const Nf4 packed = kernels::quantise(weight.value(), {.block = 32});
   const Tensor labels = Tensor::from<std::int32_t>({4, 1, 0}, {3});
   const Tensor mask = Tensor::from<std::uint8_t>({1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0}, {3, 5});
   struct Row {
@@ -65,6 +66,14 @@ BOOST_AUTO_TEST_CASE(each_row_computes_its_operation_with_its_attributes) {
       {"mean_squared_error", {x, y}, {}, mean_squared_error(x, y)},
       {"mean_squared_error", {x, y}, {{"count", std::int64_t{30}}}, mean_squared_error(x, y, 30)},
       {"multiply", {x, y}, {}, multiply(x, y)},
+      {"nf4_linear",
+       {x, packed.codes, packed.scale_codes, packed.scales},
+       {{"block", std::int64_t{32}}, {"out", std::int64_t{4}}},
+       nf4_linear(x, packed)},
+      {"nf4_linear",
+       {x, packed.codes, packed.scale_codes, packed.scales, bias},
+       {{"block", std::int64_t{32}}, {"out", std::int64_t{4}}},
+       nf4_linear(x, packed, bias)},
       {"relu", {x}, {}, relu(x)},
       {"reshape", {x}, {{"shape", List{5, 3}}}, reshape(x, {5, 3})},
       {"sigmoid", {x}, {}, sigmoid(x)},
