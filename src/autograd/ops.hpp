@@ -2,6 +2,7 @@
 #pragma once
 
 #include "autograd/add.hpp"
+#include "autograd/attention.hpp"
 #include "autograd/cross_entropy.hpp"
 #include "autograd/divide.hpp"
 #include "autograd/dropout.hpp"

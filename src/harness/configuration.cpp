@@ -309,17 +309,4 @@ std::string resolved_json(const Configuration& configuration) {
   return resolved.dump(2);
 }
 
-void check_layers_fit_data(const Configuration& configuration, const Dataset& data) {
-  const Integers& layers = configuration.model.layers;
-  const auto refuse = [&](const std::string& what, std::int64_t expected, std::int64_t found) {
-    throw Error("RUN-1", configuration.source + ": model.layers",
-                what + " " + std::to_string(expected) + " as in the " + data.name + " set", std::to_string(found));
-  };
-  if (!data.tokens.empty())
-    throw Error("RUN-1", configuration.source + ": model.kind", "a model of tokens, as the " + data.name + " set holds",
-                configuration.model.kind);
-  if (layers.front() != data.features) refuse("a first width of", data.features, layers.front());
-  if (layers.back() != data.classes) refuse("a last width of", data.classes, layers.back());
-}
-
 }  // namespace assay

@@ -22,6 +22,13 @@ struct Configuration {
   struct Model {
     std::string kind = "mlp";
     std::vector<std::int64_t> layers = {784, 128, 10};
+    std::int64_t width = 128;
+    std::int64_t heads = 4;
+    std::int64_t blocks = 4;
+    std::int64_t hidden = 512;
+    bool tied = false;
+    std::string attention = "flash";
+    bool checkpointed = false;
     std::string activation = "relu";
     double dropout = 0;
     std::string perturbed;
@@ -103,9 +110,5 @@ Configuration parse_configuration(const std::string& text, const std::string& so
 
 /// Every key with its final value as one flat JSON object, dotted names sorted: {"checkpoint.every": 0, …}.
 std::string resolved_json(const Configuration& configuration);
-
-/// Refuses (RUN-1) data of tokens, and `model.layers` whose first extent is not the data's features or whose last is not
-/// its classes.
-void check_layers_fit_data(const Configuration& configuration, const Dataset& data);
 
 }  // namespace assay

@@ -77,9 +77,9 @@ Training::Training(const Configuration& configuration, const Datasets& data)
       device_(parse_device(configuration.run.device)),
       profile_(parse_profile(configuration.run.numerics)),
       random_(static_cast<std::uint64_t>(configuration.experiment.seed)),
-      model_((check_layers_fit_data(configuration, data.train), configuration.model.layers),
-             parse_activation(configuration.model.activation), configuration.model.dropout, random_),
-      parameters_((perturb(model_.parameters(), configuration), model_.to(device_), model_.parameters())),
+      model_(make_model(configuration, data.train, random_)),
+      parameters_((perturb(model_.module->parameters(), configuration), model_.module->to(device_),
+                   model_.module->parameters())),
       optimiser_(make_optimiser(configuration.optimiser, parameters_)),
       trace_level_(parse_trace_level(configuration.trace.level)),
       sampler_(stream_key(random_.seed(), "data.order"), data.train.count, configuration.train.batch),
@@ -92,16 +92,19 @@ RunNames Training::names() const {
   if (trace_level_ == TraceLevel::none) return names;
   for (const NamedParameter& entry : parameters_) names.parameters.push_back(entry.name);
   for (const NamedTensor& entry : optimiser_->state().tensors) names.optimiser.push_back(entry.name);
-  names.masks = model_.mask_names();
+  names.masks = model_.masks;
   return names;
 }
 
-Tensor Training::inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const {
-  std::int64_t features = data_.train.features;
-  std::span<const float> rows =
-      std::span(batch.inputs)
-          .subspan(static_cast<std::size_t>(begin * features), static_cast<std::size_t>((end - begin) * features));
-  return Tensor::from(rows, {end - begin, features}, device_);
+/// Samples begin … end − 1 of a batch.
+Tensor Training::samples(const Batch& batch, std::int64_t begin, std::int64_t end) const {
+  const std::int64_t features = data_.train.features;
+  const auto rows = [&](const auto& all) {
+    return Tensor::from(std::span(all).subspan(static_cast<std::size_t>(begin * features),
+                                               static_cast<std::size_t>((end - begin) * features)),
+                        {end - begin, features}, device_);
+  };
+  return batch.tokens.empty() ? rows(batch.inputs) : rows(batch.tokens);
 }
 
 Variable Training::loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const {
@@ -123,17 +126,19 @@ void Training::set_draws(const std::vector<std::uint64_t>& draws) {
 /// row.
 ShardResult Training::gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepTrace& trace,
                                    StepRow& row) {
-  const auto rows = static_cast<std::int64_t>(batch.labels.size());
+  const std::int64_t labels_each = data_.train.labels_per_sample;
+  const auto all = static_cast<std::int64_t>(batch.labels.size());
   std::map<std::string, std::uint64_t> mask_digests;
   ShardSum sum(configuration_.train.shards);
   for (std::int64_t shard = 0; shard < configuration_.train.shards; ++shard) {
     trace.begin_shard(static_cast<std::size_t>(shard));
     set_draws(draws);
-    auto [begin, end] = rows_of_shard(rows, configuration_.train.shards, shard);
+    auto [begin, end] = rows_of_shard(all / labels_each, configuration_.train.shards, shard);
     ShardScope scope(begin, trace_level_ == TraceLevel::none ? nullptr : &mask_digests);
-    Variable logits = model_.forward(inputs(batch, begin, end));
-    std::span<const std::int32_t> labels(batch.labels.data() + begin, static_cast<std::size_t>(end - begin));
-    Variable loss = loss_of(logits, labels, rows);
+    Variable logits = model_.forward(samples(batch, begin, end));
+    std::span<const std::int32_t> labels(batch.labels.data() + begin * labels_each,
+                                         static_cast<std::size_t>((end - begin) * labels_each));
+    Variable loss = loss_of(logits, labels, all);
     loss.backward();
     ShardResult result{loss.value(), {}};
     for (const NamedParameter& entry : parameters_) {
@@ -145,7 +150,7 @@ ShardResult Training::gradients_of(const Batch& batch, const std::vector<std::ui
     sum.add(std::move(result));
   }
   if (trace_level_ != TraceLevel::none)
-    for (const std::string& name : model_.mask_names()) row.masks.push_back(mask_digests[name]);
+    for (const std::string& name : model_.masks) row.masks.push_back(mask_digests[name]);
   ShardResult total = sum.total();
   trace.begin_shard(0);
   if (configuration_.train.shards > 1)
@@ -237,13 +242,13 @@ Evaluation Training::evaluate(const Dataset& set) const {
       ids.push_back(id);
     PassScope pass("evaluation from sample " + std::to_string(begin));
     Batch batch = gather(set, ids);
-    auto rows = static_cast<std::int64_t>(ids.size());
-    Variable logits = model_.forward(inputs(batch, 0, rows));
-    result.loss += loss_of(logits, batch.labels, rows).value().item() * static_cast<double>(rows);
-    correct += kernels::count_correct(logits.value(), Tensor::from(batch.labels, {rows}, device_));
+    const auto labels = static_cast<std::int64_t>(batch.labels.size());
+    Variable logits = model_.forward(samples(batch, 0, static_cast<std::int64_t>(ids.size())));
+    result.loss += loss_of(logits, batch.labels, labels).value().item() * static_cast<double>(labels);
+    correct += kernels::count_correct(logits.value(), Tensor::from(batch.labels, {labels}, device_));
   }
-  result.loss /= static_cast<double>(set.count);
-  result.accuracy = static_cast<double>(correct) / static_cast<double>(set.count);
+  result.loss /= static_cast<double>(set.labels.size());
+  result.accuracy = static_cast<double>(correct) / static_cast<double>(set.labels.size());
   return result;
 }
 
@@ -273,7 +278,7 @@ Checkpoint Training::checkpoint() const {
 
 std::map<std::string, std::string> Training::aliases() const {
   std::map<std::string, std::string> names;
-  for (const ParameterAlias& entry : model_.aliases()) names[entry.alias] = entry.owner;
+  for (const ParameterAlias& entry : model_.module->aliases()) names[entry.alias] = entry.owner;
   return names;
 }
 

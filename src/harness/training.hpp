@@ -11,8 +11,8 @@
 #include "data/sampler.hpp"
 #include "device/profile.hpp"
 #include "harness/configuration.hpp"
+#include "harness/model.hpp"
 #include "harness/step_trace.hpp"
-#include "models/mlp.hpp"
 #include "optim/optimiser.hpp"
 #include "optim/schedule.hpp"
 #include "optim/shards.hpp"
@@ -31,7 +31,7 @@ struct Evaluation {
 ///     while (training.step() < training.total_steps()) StepRow row = training.advance();
 class Training {
  public:
-  /// Errors: RUN-1 when the layers do not fit the data; XFER-8 for the device; what the parts refuse.
+  /// Errors: RUN-1 when the model does not fit the data; XFER-8 for the device; what the parts refuse.
   /// `data` must outlive the training.
   Training(const Configuration& configuration, const Datasets& data);
 
@@ -42,7 +42,7 @@ class Training {
   std::uint64_t step() const { return step_; }
   std::uint64_t total_steps() const;
   std::uint64_t steps_per_epoch() const { return static_cast<std::uint64_t>(sampler_.steps_per_epoch()); }
-  std::int64_t parameter_count() const { return model_.parameter_count(); }
+  std::int64_t parameter_count() const { return model_.module->parameter_count(); }
 
   /// The next step. Everything that the host learns of it is one download from the device (ACC-10).
   /// Errors: OPT-3 or OPT-6 naming a parameter whose gradient or result is not finite, RES-6 for a device that fails;
@@ -53,7 +53,7 @@ class Training {
   /// gradients as the optimiser gets them and what the update leaves: "gradients/fc1.weight/table", "optimiser/…",
   /// "parameters/…".
   void observe(StepObserver observer) { observer_ = std::move(observer); }
-  /// Mean loss and share of right answers over a set, in evaluation mode.
+  /// Mean loss and share of right answers over the labels of a set, in evaluation mode.
   Evaluation evaluate(const Dataset& set) const;
 
   /// Everything that the next step reads.
@@ -65,7 +65,7 @@ class Training {
 
  private:
   Variable loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const;
-  Tensor inputs(const Batch& batch, std::int64_t begin, std::int64_t end) const;
+  Tensor samples(const Batch& batch, std::int64_t begin, std::int64_t end) const;
   ShardResult gradients_of(const Batch& batch, const std::vector<std::uint64_t>& draws, StepTrace& trace, StepRow& row);
   void set_draws(const std::vector<std::uint64_t>& draws);
   std::map<std::string, std::string> aliases() const;
@@ -76,7 +76,7 @@ class Training {
   Device device_;
   Profile profile_;
   Random random_;
-  Mlp model_;
+  Model model_;
   ParameterList parameters_;
   std::unique_ptr<Optimiser> optimiser_;
   TraceLevel trace_level_;

@@ -22,27 +22,32 @@ Dropout::Dropout(double p, const Random& random) : p_(p) {
   stream_ = random.stream();
 }
 
-Variable Dropout::forward(const Variable& x) const {
-  ForwardScope scope(*this);
+Tensor Dropout::mask(const Shape& shape, Device device) const {
   if (!training() && sabotaged("evaluation_draws")) stream_->next_draw();
-  if ((!training() && !sabotaged("dropout_drops_in_evaluation")) || p_ == 0) return x;
+  if ((!training() && !sabotaged("dropout_drops_in_evaluation")) || p_ == 0) return {};
   const ShardScope* shard = ShardScope::current();
-  std::uint64_t row =
-      x.shape().rank() == 0 || x.shape()[0] == 0 ? 0 : static_cast<std::uint64_t>(x.shape().size() / x.shape()[0]);
+  const auto row =
+      shape.rank() == 0 || shape[0] == 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(shape.size() / shape[0]);
   const Draw draw = stream_->next_draw(
       shard && !sabotaged("masks_from_row_0") ? static_cast<std::uint64_t>(shard->first_row()) * row : 0);
   float threshold = static_cast<float>(p_);
-  std::vector<std::uint8_t> mask(static_cast<std::size_t>(x.shape().size()));
-  parallel_for(x.shape().size(), elements_per_task, [&](std::int64_t begin, std::int64_t end) {
+  std::vector<std::uint8_t> mask(static_cast<std::size_t>(shape.size()));
+  parallel_for(shape.size(), elements_per_task, [&](std::int64_t begin, std::int64_t end) {
     std::uint8_t* kept = mask.data() + begin;
-    const bool shifted = sabotaged("masks_of_each_device") && x.device() == simulated;
+    const bool shifted = sabotaged("masks_of_each_device") && device == simulated;
     auto n = static_cast<std::uint64_t>(begin + shifted), count = static_cast<std::uint64_t>(end - begin);
     numerics::uniforms(stream_->key(), draw.first + n, count, draw.index,
                        [=](std::uint64_t i, float u) { kept[i] = u >= threshold; });
   });
   if (shard && shard->mask_digests() && !draw.replayed)
     (*shard->mask_digests())[stream_->name()] += kernels::digest(mask, draw.first);
-  return dropout(x, Tensor::from(mask, x.shape(), x.device()), sabotaged("dropout_loses_the_mean") ? 0 : p_);
+  return Tensor::from(mask, shape, device);
+}
+
+Variable Dropout::forward(const Variable& x) const {
+  ForwardScope scope(*this);
+  const Tensor kept = mask(x.shape(), x.device());
+  return kept.defined() ? dropout(x, kept, sabotaged("dropout_loses_the_mean") ? 0 : p_) : x;
 }
 
 }  // namespace assay

@@ -22,6 +22,9 @@ class Dropout final : public Module {
  public:
   Dropout(double p, const Random& random);
   Variable forward(const Variable& x) const;
+  /// The next mask, uint8 of that shape, whose first axis is that of the batch; undefined where nothing is drawn.
+  Tensor mask(const Shape& shape, Device device) const;
+  double p() const { return p_; }
   /// The name under which the mask's digest is recorded.
   const std::string& stream_name() const { return stream_->name(); }
 

@@ -19,6 +19,8 @@ class Embedding final : public Module {
  public:
   Embedding(std::int64_t rows, std::int64_t width, const Random& random);
   Variable forward(const Tensor& ids) const;
+  /// The table, for a module that uses it too.
+  ParameterHandle weight() const { return weight_.handle(); }
 
  private:
   Parameter weight_;

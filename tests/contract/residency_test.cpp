@@ -12,6 +12,7 @@
 #include "device/pass.hpp"
 #include "device/simulated/memory.hpp"
 #include "harness/training.hpp"
+#include "models/mlp.hpp"
 #include "kernels/scale.hpp"
 #include "nn/dropout.hpp"
 #include "optim/adam.hpp"

@@ -6,6 +6,7 @@
 #include "data_files.hpp"
 #include "harness/configuration.hpp"
 #include "harness/configuration_keys.hpp"
+#include "harness/model.hpp"
 
 namespace {
 
@@ -216,16 +217,16 @@ BOOST_AUTO_TEST_CASE(RUN_1_layers_that_do_not_fit_the_data_are_refused) {
   data.name = "train";
   data.features = 784;
   data.classes = 10;
-  BOOST_CHECK_NO_THROW(check_layers_fit_data(c, data));
+  BOOST_CHECK_NO_THROW(make_model(c, data, Random(1)));
   data.classes = 4;
-  BOOST_TEST(refusal([&] { check_layers_fit_data(c, data); }) ==
+  BOOST_TEST(refusal([&] { make_model(c, data, Random(1)); }) ==
              "RUN-1: x.toml: model.layers: expected a last width of 4 as in the train set, found 10");
   data.features = 16;
-  BOOST_TEST(refusal([&] { check_layers_fit_data(c, data); }) ==
+  BOOST_TEST(refusal([&] { make_model(c, data, Random(1)); }) ==
              "RUN-1: x.toml: model.layers: expected a first width of 16 as in the train set, found 784");
   data.tokens = {1};
-  BOOST_TEST(refusal([&] { check_layers_fit_data(c, data); }) ==
-             "RUN-1: x.toml: model.kind: expected a model of tokens, as the train set holds, found mlp");
+  BOOST_TEST(refusal([&] { make_model(c, data, Random(1)); }) ==
+             "RUN-1: x.toml: model.kind: expected decoder, because the train set holds tokens, found mlp");
 }
 
 BOOST_AUTO_TEST_CASE(FILE_6_mutated_experiment_files_and_overrides_give_an_error_or_a_configuration) {

@@ -219,9 +219,8 @@ AttentionJob job_of(const View<const float>& q, const View<const float>& k, cons
                     const AttentionFactors& factors) {
   const std::int64_t queries = q.extent[1], keys = k.extent[1], row = q.extent[2], width = row / factors.heads;
   auto rows = [](const View<const float>& x) { return Rows{x.stride[0], x.stride[1]}; };
-  return {
-      factors.heads,          queries, keys, width, rows(q), rows(k), rows(v), {queries * row, row}, {keys * row, row},
-      attention_scale(width), kept};
+  return {factors.heads,        queries,           keys,          width,       rows(q), rows(k), rows(v),
+          {queries * row, row}, {keys * row, row}, factors.scale, factors.kept};
 }
 
 }  // namespace

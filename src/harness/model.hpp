@@ -1,0 +1,30 @@
+// The models that a configuration can ask for, as training sees them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.hpp"
+#include "harness/configuration.hpp"
+#include "nn/module.hpp"
+#include "numerics/random.hpp"
+
+namespace assay {
+
+/// A module with its forward: from samples, values [rows, features] or tokens [rows, features], to logits, a row of
+/// classes for each label. `masks` are the streams of its dropout masks, in the order of their use.
+struct Model {
+  std::shared_ptr<Module> module;
+  std::function<Variable(const Tensor& samples)> forward;
+  std::vector<std::string> masks;
+};
+
+/// The model of `model.kind` for such data: "mlp" takes values, "decoder" tokens, its vocabulary and context being
+/// those of the data. Errors: RUN-1 naming the key whose value does not fit the data; what the modules refuse.
+///
+///     Model model = make_model(configuration, data.train, Random(7));
+Model make_model(const Configuration& configuration, const Dataset& data, const Random& random);
+
+}  // namespace assay
