@@ -13,39 +13,39 @@
 namespace assay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using SortedJson = nlohmann::json;
 
 [[noreturn]] void fail(const std::string& where, const std::string& expected, const std::string& found) {
   throw Error("FILE-3", "read " + where, expected, found);
 }
 
-std::string short_dump(const Json& json) {
-  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string short_dump(const SortedJson& json) {
+  const std::string text = json.dump(-1, ' ', false, SortedJson::error_handler_t::replace);
   return text.size() > 80 ? text.substr(0, 80) + "…" : text;
 }
 
-std::string text_of(const std::string& where, const Json& json) {
+std::string text_of(const std::string& where, const SortedJson& json) {
   if (!json.is_string() || json.get<std::string>().empty()) fail(where, "a name", short_dump(json));
   return json.get<std::string>();
 }
 
-std::int64_t integer_of(const std::string& where, const Json& json) {
+std::int64_t integer_of(const std::string& where, const SortedJson& json) {
   if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() >> 63))
     fail(where, "a whole number of 64 bits", short_dump(json));
   return json.get<std::int64_t>();
 }
 
-Attribute attribute_of(const std::string& where, const Json& json) {
+Attribute attribute_of(const std::string& where, const SortedJson& json) {
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_float()) return json.get<double>();
   if (!json.is_array()) return integer_of(where, json);
   std::vector<std::int64_t> list;
-  for (const Json& entry : json) list.push_back(integer_of(where, entry));
+  for (const SortedJson& entry : json) list.push_back(integer_of(where, entry));
   return list;
 }
 
 /// A call as `{"operation": …, "inputs": […], "attributes": {…}, "output": …}`.
-OperationCall call_of(const std::string& where, const Json& json) {
+OperationCall call_of(const std::string& where, const SortedJson& json) {
   static const std::vector<std::string> keys{"attributes", "inputs", "operation", "output"};
   std::vector<std::string> found;
   if (json.is_object())
@@ -53,17 +53,17 @@ OperationCall call_of(const std::string& where, const Json& json) {
   if (found != keys || !json["inputs"].is_array() || !json["attributes"].is_object())
     fail(where, "calls with operation, inputs (a list), attributes (an object) and output", short_dump(json));
   OperationCall call{text_of(where, json["operation"]), {}, {}, text_of(where, json["output"])};
-  for (const Json& input : json["inputs"]) call.inputs.push_back(text_of(where, input));
+  for (const SortedJson& input : json["inputs"]) call.inputs.push_back(text_of(where, input));
   for (const auto& [name, value] : json["attributes"].items()) call.attributes[name] = attribute_of(where, value);
   require_call(where, call);
   return call;
 }
 
 std::vector<OperationCall> calls_of(const std::string& where, const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const SortedJson json = SortedJson::parse(text, nullptr, false);
   if (!json.is_array()) fail(where, "a list of calls in JSON", short_dump(text));
   std::vector<OperationCall> calls;
-  for (const Json& call : json) calls.push_back(call_of(where, call));
+  for (const SortedJson& call : json) calls.push_back(call_of(where, call));
   return calls;
 }
 

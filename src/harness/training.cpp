@@ -99,12 +99,10 @@ RunNames Training::names() const {
 /// Samples begin … end − 1 of a batch.
 Tensor Training::samples(const Batch& batch, std::int64_t begin, std::int64_t end) const {
   const std::int64_t features = data_.train.features;
-  const auto rows = [&](const auto& all) {
-    return Tensor::from(std::span(all).subspan(static_cast<std::size_t>(begin * features),
-                                               static_cast<std::size_t>((end - begin) * features)),
-                        {end - begin, features}, device_);
-  };
-  return batch.tokens.empty() ? rows(batch.inputs) : rows(batch.tokens);
+  const Shape shape{end - begin, features};
+  const auto first = static_cast<std::size_t>(begin * features), count = static_cast<std::size_t>(shape.size());
+  if (batch.tokens.empty()) return Tensor::from(std::span(batch.inputs).subspan(first, count), shape, device_);
+  return Tensor::from(std::span(batch.tokens).subspan(first, count), shape, device_);
 }
 
 Variable Training::loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const {
