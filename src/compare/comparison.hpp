@@ -35,7 +35,7 @@ struct Comparison {
   struct Side {
     std::string folder, status, device, threads, numerics;
     std::uint64_t last_step = 0;
-    double seconds_per_step = 0;  ///< the median
+    double seconds_per_step = 0;  ///< the median; 0 of a refused pair
   };
   Side a, b;
   Policy policy;

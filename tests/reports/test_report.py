@@ -399,7 +399,7 @@ class Report(unittest.TestCase):
         self.assertIn("running · 0 steps", Page((self.work / "out" / "index.html").read_text()).text)
 
     def test_a_moved_run_is_read_with_all_its_segments(self):
-        self.assertTrue(read_run(self.copy(), "B").same_bits(read_run(self.sets["equal"][0], "A")))
+        self.assertTrue(verdict.same_bits(read_run(self.copy(), "B"), read_run(self.sets["equal"][0], "A")))
 
     def test_a_segment_of_another_run_is_refused_by_name(self):
         run = self.copy("parted", 0)
