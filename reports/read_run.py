@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,14 @@ class Run:
                                                            np.s_[begin - low:stop - low])
                 except (OSError, KeyError, ValueError, TypeError) as error:
                     raise ReportError("FILE-3", f"read {path}", f"rows of /steps/{table}", str(error)) from error
+
+    def rename(self, path):
+        """Gives the columns the names that a map has for them, such as `assay compare --map` accepts."""
+        with open(path, "rb") as file:
+            tables = tomllib.load(file)
+        for table in ("parameters", "optimiser", "masks", "trace"):
+            self.names[table] = [tables.get(table, {}).get(name, name) for name in self.names[table]]
+        self.names["gradients"] = self.names["parameters"]
 
     @property
     def name(self):

@@ -4,7 +4,6 @@
 
 #include "app/commands.hpp"
 #include "app/json_output.hpp"
-#include "compare/null_runs.hpp"
 #include "compare/verdict.hpp"
 
 namespace assay::app {
@@ -18,10 +17,10 @@ struct Options {
 };
 
 int execute(const Options& options) {
-  Comparison comparison = compare_runs(options.a, options.b, parse_policy(options.policy),
-                                       {options.referee ? Explain::referee : Explain::replay,
-                                        options.names.empty() ? NameMap{} : read_name_map(options.names)});
-  add_null_runs(comparison, options.nulls);
+  const Comparison comparison =
+      compare_runs(options.a, options.b, parse_policy(options.policy),
+                   {options.referee ? Explain::referee : Explain::replay,
+                    options.names.empty() ? NameMap{} : read_name_map(options.names), options.nulls});
   options.json.write(comparison_json(comparison));
   if (!options.json.alone()) std::cout << verdict_text(comparison);
   return comparison.holds ? fine : does_not_hold;

@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint.hpp"
 #include "compare/checkpoints.hpp"
+#include "compare/null_runs.hpp"
 #include "compare/number_text.hpp"
 #include "compare/steps.hpp"
 
@@ -134,6 +135,7 @@ Comparison compare_runs(const std::string& folder_a, const std::string& folder_b
   keep_first(first, first_validation_difference(a, b, policy, common, comparison.validations_compared));
   keep_first(first, result_difference(a, b, policy));
   compare_metrics(comparison, a, b);
+  add_null_runs(comparison, a, options.nulls);
   if (options.explain != Explain::no && steps.bits)
     comparison.explanation =
         explain(folder_a, a, folder_b, b, options.names, *steps.bits, options.explain == Explain::referee);

@@ -62,7 +62,8 @@ enum class Explain { no, replay, referee };
 
 struct CompareOptions {
   Explain explain = Explain::no;
-  NameMap names = {};  ///< what names of B are in A
+  NameMap names = {};                   ///< what names of B are in A
+  std::vector<std::string> nulls = {};  ///< folders of null runs (`add_null_runs`)
 };
 
 /// Compares two run folders, step by step.

@@ -151,7 +151,7 @@ void compare_values_of(Explanation& why, const Array& a, const Array& b) {
 /// Who is wrong: a side that promised the bits of exact and has others; else the referee decides.
 void decide(Explanation& why, const RunHead& a, const RunHead& b) {
   const auto broke = [](const RunHead& run, const Explanation::Side& side) {
-    return provenance_of(run, "numerics", "exact") == "exact" && side.recorded && !side.exact;
+    return provenance_of(run, "numerics") == "exact" && side.recorded && !side.exact;
   };
   const bool a_broke = broke(a, why.a), b_broke = broke(b, why.b);
   if (a_broke || b_broke) {

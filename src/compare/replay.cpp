@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "compare/number_text.hpp"
+#include "harness/progress.hpp"
 #include "harness/provenance.hpp"
 #include "kernels/digest.hpp"
 
@@ -71,11 +72,13 @@ Replay::Replay(const std::string& folder, const RunHead& run, std::uint64_t step
   if (const auto state = checkpoint_until(folder, step < 2 ? 0 : step - 2)) way.restore(*state);
   began_at_ = way.step();
   RunReader reader(folder, run, began_at_ + 1, step - 1);
+  Progress progress(step - 1, began_at_);
   for (const RunTable* rows = nullptr; way.step() < step - 1;) {
     if (way.step() + 2 == step) earlier_ = way.checkpoint();
     const StepRow row = way.advance();
     while (!rows || rows->steps() == 0 || rows->step.back() < row.step) rows = reader.next();
     require_recorded(folder, run.description.names, *rows, row);
+    progress.show(row.step, "replay of " + folder);
   }
   before_ = way.checkpoint();
 }

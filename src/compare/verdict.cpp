@@ -163,8 +163,6 @@ Json distances_json(const std::vector<NamedDifference>& list) {
   return rows;
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 }  // namespace
 
 std::string refusal_text(const Comparison& comparison) {
