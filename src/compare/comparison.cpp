@@ -136,6 +136,8 @@ Comparison compare_runs(const std::string& folder_a, const std::string& folder_b
   keep_first(first, result_difference(a, b, policy));
   compare_metrics(comparison, a, b);
   add_null_runs(comparison, a, options.nulls);
+  if (!options.referee_run.empty())
+    comparison.referee_run = judge_by_run(options.referee_run, folder_a, a, folder_b, b, options.names);
   if (options.explain != Explain::no && steps.bits)
     comparison.explanation =
         explain(folder_a, a, folder_b, b, options.names, *steps.bits, options.explain == Explain::referee);
