@@ -13,16 +13,26 @@ TITLES = {"masks": "Masks", "gradients": "Gradients", "parameters": "Parameters,
           "optimiser": "Optimiser state"}
 
 
+def onsets(differs):
+    """For each column of a table the first row that differs; the number of rows where none does."""
+    first = np.full(differs.shape[1], len(differs))
+    for low in range(0, len(differs), 256):
+        block = differs[low:low + 256]
+        new = (first == len(differs)) & block.any(axis=0)
+        first[new] = low + block[:, new].argmax(axis=0)
+    return first.tolist()
+
+
 def digest_rows(run_a, run_b):
     """(table, tensor, differs [steps]) in the order in which a step makes them; at most MOST_ROWS, the first to differ.
 
     A row before each table of several tensors has no tensor and no steps: it is the table's title. Also the number of
     tensors left out.
     """
-    rows = []
+    rows, onset = [], []
     for table, differs in differences(run_a, run_b).items():
         rows += [(table, name, differs[:, i]) for i, name in enumerate(run_a.names.get(table, [""]))]
-    onset = [int(d.argmax()) if d.any() else len(d) for _, _, d in rows]
+        onset += onsets(differs)
     kept = sorted(sorted(range(len(rows)), key=lambda i: (onset[i], i))[:MOST_ROWS])
     titled = []
     for table, name, differs in (rows[i] for i in kept):

@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 import style
 from figures import SUPERSCRIPTS, frame, heading
 from figures_difference import digest_panel, row_label
-from verdict import result_parts
+from verdict import differing_digests, result_parts
 
 MOST_ROWS = 40  # with more results than this each is one small mark in a row for its phase
 ROW, TITLE, EDGE = 36, 30, 3  # heights of a row of these marks and of its title, room for the ring, in units
@@ -20,14 +20,10 @@ def differing_results(run_a, run_b):
     Lanes are the phases and, behind the results of operations, the parameters after the update. Empty when the runs
     have no traced result in common.
     """
-    n = min(run_a.last_step, run_b.last_step)
     rows = []
     for table in ("trace", "parameters"):
-        column_of = {name: i for i, name in enumerate(run_b.names[table])}
-        for i, name in enumerate(run_a.names[table]):
-            if name in column_of:
-                differs = run_a.steps[table][:n, i] != run_b.steps[table][:n, column_of[name]]
-                rows.append((*lane_of(name, table), name, differs))
+        names, differs = differing_digests(run_a, run_b, table)
+        rows += [(*lane_of(name, table), name, differs[:, i]) for i, name in enumerate(names)]
         if not rows:
             return []
     return rows

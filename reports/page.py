@@ -113,7 +113,6 @@ def operation_rows(first, run, row):
     if not why:
         return None
     sides, result, element, rows = (why["a"], why["b"]), why["result"], why["element"], []
-    recorded = result.endswith("/table") or result in first.names["trace"]
 
     def add(key, *values):
         rows.append({"key": key, "values": list(values), "same": len(values) == 1})
@@ -122,9 +121,9 @@ def operation_rows(first, run, row):
     add("Result", f"{result}, {shape or 'one number'}")
     add("Computed again from", f"the checkpoint of step {why['began_at']:,}" if why["began_at"]
         else "the initial values")
-    add("Bits", *("those of numerics exact" if side["exact"] else "others than numerics exact" if recorded
+    add("Bits", *("those of numerics exact" if side["exact"] else "others than numerics exact" if side["recorded"]
                   else "not recorded" for side in sides))
-    add("Cause", *(side["cause"] or ("–" if side["exact"] or not recorded else "none of the hypotheses gives them")
+    add("Cause", *(side["cause"] or ("–" if side["exact"] or not side["recorded"] else "none of the hypotheses gives them")
                    for side in sides))
     hidden = [r.label for r, side in zip((first, run), sides) if not side["values"]]
     if element:

@@ -4,6 +4,8 @@
 import hashlib
 import json
 import os
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +29,7 @@ class ReportError(Exception):
 
 @dataclass(eq=False)
 class Run:
-    """One run. Arrays have one row per step [S] or per validation [V]; digest tables are u64 [S, columns]."""
+    """One run. Arrays have one row per step [S] or per validation [V]; digest tables stay in the files."""
 
     path: str
     label: str
@@ -42,6 +44,27 @@ class Run:
     names: dict  # table -> column names
     validation: dict
     seconds: np.ndarray
+    segments: list  # (first row, end, path) of the files that hold the rows
+
+    def read_digests(self, table, low, out):
+        """Fills `out`, u64 [rows, columns], with the rows of a digest table from row `low` on."""
+        for first, end, path in self.segments:
+            begin, stop = max(low, first), min(low + len(out), end)
+            if begin < stop and out.size:
+                try:
+                    with h5py.File(path, "r") as file:
+                        file[f"steps/{table}"].read_direct(out, np.s_[begin - first:stop - first],
+                                                           np.s_[begin - low:stop - low])
+                except (OSError, KeyError, ValueError, TypeError) as error:
+                    raise ReportError("FILE-3", f"read {path}", f"rows of /steps/{table}", str(error)) from error
+
+    def rename(self, path):
+        """Gives the columns the names that a map has for them, such as `assay compare --map` accepts."""
+        with open(path, "rb") as file:
+            tables = tomllib.load(file)
+        for table in ("parameters", "optimiser", "masks", "trace"):
+            self.names[table] = [tables.get(table, {}).get(name, name) for name in self.names[table]]
+        self.names["gradients"] = self.names["parameters"]
 
     @property
     def name(self):
@@ -57,34 +80,42 @@ class Run:
         bad = np.flatnonzero(~np.isfinite(self.steps["loss"]) | (self.steps["finite"] == 0))
         return int(self.steps["step"][bad[0]]) if bad.size else None
 
-    def same_bits(self, other):
-        """True when every digest table agrees over the steps that both runs hold."""
-        n = min(len(self.steps["step"]), len(other.steps["step"]))
-        if any(self.names[t] != other.names[t] for t in DIGEST_TABLES):
-            return False
-        columns = ("loss_digest", "ids_digest") + DIGEST_TABLES
-        return n > 0 and all(np.array_equal(self.steps[c][:n], other.steps[c][:n]) for c in columns)
-
 
 def check_file(path):
     """Refuses a file whose user block, length or SHA-256 is not right, before libhdf5 sees it. Returns the SHA-256."""
     operation = f"read {path}"
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            block = file.read(USER_BLOCK)
+            digest, memory = hashlib.sha256(), memoryview(bytearray(1 << 20))
+            while count := file.readinto(memory):
+                digest.update(memory[:count])
     except OSError as error:
         raise ReportError("FILE-3", operation, "a readable file", error.strerror) from None
-    if len(data) < USER_BLOCK or data[:8] != MAGIC:
-        raise ReportError("FILE-6", operation, "a file that begins with ASSAYH5", f"{data[:8]!r}, {len(data)} bytes")
-    version = int.from_bytes(data[8:12], "little")
+    if size < USER_BLOCK or block[:8] != MAGIC:
+        raise ReportError("FILE-6", operation, "a file that begins with ASSAYH5", f"{block[:8]!r}, {size} bytes")
+    version = int.from_bytes(block[8:12], "little")
     if version != FORMAT_VERSION:
         raise ReportError("FILE-3", operation, f"format_version {FORMAT_VERSION}", f"format_version {version}")
-    length = int.from_bytes(data[16:24], "little")
-    if length != len(data) - USER_BLOCK:
-        raise ReportError("FILE-6", operation, f"{length} bytes after the user block", f"{len(data) - USER_BLOCK}")
-    found = hashlib.sha256(data[USER_BLOCK:]).hexdigest()
-    if found != data[24:56].hex():
-        raise ReportError("FILE-6", operation, f"SHA-256 {data[24:56].hex()}", found)
-    return found
+    length = int.from_bytes(block[16:24], "little")
+    if length != size - USER_BLOCK:
+        raise ReportError("FILE-6", operation, f"{length} bytes after the user block", f"{size - USER_BLOCK}")
+    if digest.hexdigest() != block[24:56].hex():
+        raise ReportError("FILE-6", operation, f"SHA-256 {block[24:56].hex()}", digest.hexdigest())
+    return digest.hexdigest()
+
+
+def check_segments(folder, file):
+    """Checks all segments that run.h5 lists, side by side; the first error in their order counts."""
+    names, digests = strings(file["segments/file"]), strings(file["segments/sha256"])
+    paths = [Path(folder) / name for name in names]
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+        for path, digest, found in zip(paths, digests, pool.map(check_file, paths)):
+            if found != digest:
+                raise ReportError("FILE-3", f"read {path}", f"SHA-256 {digest}, as run.h5 lists it", found)
+    ends = [int(step) for step in file["segments/last_step"][()]]
+    return list(zip([0] + ends, ends, paths))
 
 
 def text(value):
@@ -107,10 +138,14 @@ def flatten(value, prefix=""):
     return flat
 
 
-def read_column(file, name, operation):
+def column_of(file, name, operation):
     if name not in file:
         raise ReportError("FILE-3", operation, f"dataset /{name}", "none")
-    return file[name][()]
+    return file[name]
+
+
+def read_column(file, name, operation):
+    return column_of(file, name, operation)[()]
 
 
 def read_run(folder, label):
@@ -134,10 +169,7 @@ def read_open_run(file, folder, label, operation):
         raise ReportError("FILE-3", operation, "format assay-run", f"format {kind!r}")
     if version != FORMAT_VERSION:
         raise ReportError("FILE-3", operation, f"format_version {FORMAT_VERSION}", f"format_version {version}")
-    for segment, digest in zip(strings(file["segments/file"]), strings(file["segments/sha256"])):
-        found = check_file(Path(folder) / segment)
-        if found != digest:
-            raise ReportError("FILE-3", f"read {Path(folder) / segment}", f"SHA-256 {digest}, as run.h5 lists it", found)
+    segments = check_segments(folder, file)
 
     names = {"parameters": strings(file["names/parameters"])}
     names["gradients"] = names["parameters"]
@@ -147,14 +179,14 @@ def read_open_run(file, folder, label, operation):
     names["trace"] = strings(file["names/trace"]) if traced else []
 
     last_step = int(file.attrs["last_step"])
-    steps = {column: read_column(file, f"steps/{column}", operation) for column in STEP_COLUMNS + DIGEST_TABLES}
-    steps["trace"] = read_column(file, "steps/trace", operation) if traced else np.zeros((last_step, 0), np.uint64)
-    for column, values in steps.items():
-        if len(values) != last_step:
-            raise ReportError("FILE-3", operation, f"{last_step} rows in /steps/{column}", f"{len(values)}")
-        if column in (*DIGEST_TABLES, "trace") and values.shape[1] != len(names[column]):
-            raise ReportError("FILE-3", operation, f"{len(names[column])} columns in /steps/{column}",
-                              f"{values.shape[1]}")
+    steps = {column: read_column(file, f"steps/{column}", operation) for column in STEP_COLUMNS}
+    tables = DIGEST_TABLES + (("trace",) if traced else ())
+    for column in STEP_COLUMNS + tables:
+        shape = column_of(file, f"steps/{column}", operation).shape
+        if shape[0] != last_step:
+            raise ReportError("FILE-3", operation, f"{last_step} rows in /steps/{column}", f"{shape[0]}")
+        if column in tables and shape[1] != len(names[column]):
+            raise ReportError("FILE-3", operation, f"{len(names[column])} columns in /steps/{column}", f"{shape[1]}")
     if not np.array_equal(steps["step"], np.arange(1, last_step + 1)):
         raise ReportError("FILE-3", operation, f"steps 1 to {last_step} in /steps/step", "another sequence")
 
@@ -166,4 +198,4 @@ def read_open_run(file, folder, label, operation):
         result={key: text(value) for key, value in sorted(file["result"].attrs.items())} if "result" in file else {},
         steps=steps, names=names,
         validation={key: read_column(file, f"validation/{key}", operation) for key in ("step", "loss", "accuracy")},
-        seconds=read_column(file, "timing/seconds", operation))
+        seconds=read_column(file, "timing/seconds", operation), segments=segments)

@@ -56,10 +56,14 @@ def main(arguments=None):
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for index.html and the rest")
     parser.add_argument("--comparisons", required=True, metavar="FILE",
                         help="the first run against each other one, as `assay compare --json` writes them")
+    parser.add_argument("--map", metavar="FILE", help="names of the other runs, and what the first one calls the same")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run folder")
     options = parser.parse_args(arguments)
     try:
         runs = [read_run(folder, letter(i)) for i, folder in enumerate(options.runs)]
+        if options.map:
+            for run in runs[1:]:
+                run.rename(options.map)
         comparisons = read_comparisons(options.comparisons)
         check_comparisons(comparisons, runs, options.comparisons)
         growths = [row["growth"] for row in comparisons if row.get("growth")]

@@ -1,10 +1,15 @@
 # What the comparisons say, in words: the sentence on top, the rows of the verdict table, where a step differs.
 """Pure functions of runs and comparisons; a comparison is one row of comparisons.json, as `assay compare` writes it."""
 
+import functools
 import os
 import re
 
+import numpy as np
+
 from read_run import DIGEST_TABLES, ReportError
+
+ROWS = 1000  # of a digest table that are read at a time
 
 PLACES = {
     "gradients": "gradient of {}", "parameters": "parameter {} after the update", "optimiser": "optimiser state {}",
@@ -157,7 +162,7 @@ def groups_of_same_bits(runs):
     groups = []
     for run in runs:
         for group in groups:
-            if group[0].same_bits(run):
+            if same_bits(group[0], run):
                 group.append(run)
                 break
         else:
@@ -165,6 +170,32 @@ def groups_of_same_bits(runs):
     return groups
 
 
+@functools.lru_cache(maxsize=None)
+def differing_digests(run_a, run_b, table):
+    """Where a digest table differs: (the columns that both runs have, bool [shared steps, columns]).
+
+    Columns are in the order of A. Read a block of rows at a time, once for each pair.
+    """
+    columns_a, columns_b = run_a.names[table], run_b.names[table]
+    place = {name: i for i, name in enumerate(columns_b)}
+    shared = [name for name in columns_a if name in place]
+    pick_a, pick_b = [i for i, name in enumerate(columns_a) if name in place], [place[name] for name in shared]
+    n = min(run_a.last_step, run_b.last_step)
+    differs = np.zeros((n, len(shared)), bool)  # pages of blocks without a difference take no memory
+    if not shared:
+        return shared, differs
+    a, b = (np.empty((min(ROWS, n), len(columns)), np.uint64) for columns in (columns_a, columns_b))
+    for low in range(0, n, ROWS):
+        rows = min(ROWS, n - low)
+        run_a.read_digests(table, low, a[:rows])
+        run_b.read_digests(table, low, b[:rows])
+        x, y = (a[:rows], b[:rows]) if columns_a == columns_b else (a[:rows, pick_a], b[:rows, pick_b])
+        if not np.array_equal(x, y):
+            np.not_equal(x, y, out=differs[low:low + rows])
+    return shared, differs
+
+
+@functools.lru_cache(maxsize=None)
 def differences(run_a, run_b):
     """Where digests differ: table -> bool [shared steps, columns], in the order in which a step makes them.
 
@@ -173,12 +204,18 @@ def differences(run_a, run_b):
     if any(run_a.names[t] != run_b.names[t] for t in DIGEST_TABLES):
         return {}
     n = min(run_a.last_step, run_b.last_step)
-    pick = lambda run, column: run.steps[column][:n].reshape(n, -1)
-    order = (("ids", "ids_digest"), ("masks", "masks"), ("loss", "loss_digest"), ("gradients", "gradients"),
-             ("parameters", "parameters"), ("optimiser", "optimiser"))
-    return {table: pick(run_a, column) != pick(run_b, column) for table, column in order}
+
+    def single(column):
+        return (run_a.steps[column][:n] != run_b.steps[column][:n]).reshape(n, 1)
+
+    def table(name):
+        return differing_digests(run_a, run_b, name)[1]
+
+    return {"ids": single("ids_digest"), "masks": table("masks"), "loss": single("loss_digest"),
+            "gradients": table("gradients"), "parameters": table("parameters"), "optimiser": table("optimiser")}
 
 
+@functools.lru_cache(maxsize=None)
 def parting_step(run_a, run_b):
     """The first step at which any digest differs; None when none does over the shared steps."""
     tables = differences(run_a, run_b)
@@ -187,6 +224,11 @@ def parting_step(run_a, run_b):
     rows = [table.any(axis=1) for table in tables.values()]
     hits = [int(row.argmax()) for row in rows if row.any()]
     return min(hits) + 1 if hits else None
+
+
+def same_bits(run_a, run_b):
+    """True when every digest agrees over the steps that both runs hold."""
+    return min(run_a.last_step, run_b.last_step) > 0 and parting_step(run_a, run_b) is None
 
 
 def stretches(runs):

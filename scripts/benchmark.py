@@ -11,6 +11,7 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+import benchmark_compare
 from suite import RELEASE, ROOT, configure
 from terminal import Stages, StageFailed, heading, paint
 
@@ -275,9 +276,37 @@ def run(options):
     return {"benchmark": options.what, "provenance": facts, "rows": rows}
 
 
+def run_compare(options):
+    """Prints seconds and memory; the exit status is 1 when a limit is not held."""
+    stages = Stages(ROOT / "build" / "logs")
+    build(stages)
+    stages.run("release: build the command", ["ninja", "-C", RELEASE.folder, "src/app/assay"])
+    facts = {**about(), "load_at_start": os.getloadavg()}
+    print()
+    heading(f"Assay benchmark compare: two runs, page cache warm, the median of {options.rounds} rounds")
+    print(f"  {'case':<42} {'seconds':>8} {'of CPU':>8} {'MB':>6}  limit", flush=True)
+    found = []
+    for row in benchmark_compare.rows(PROGRAM, RELEASE.folder / "src" / "app" / "assay", options, Failed):
+        found.append(row)
+        limit = f"{row['limit']:g}" if row["limit"] else "none"
+        if row["limit"] and row["seconds"] > row["limit"]:
+            limit += "  " + paint("not held", "31;1")
+        print(f"  {row['case']:<42} {row['seconds']:8.2f} {row['processor_seconds']:8.2f} {row['most_megabytes']:6.0f}"
+              f"  {limit}", flush=True)
+    if not found:
+        raise Failed(f'no case of compare holds "{options.case}"')
+    facts["load_at_end"] = os.getloadavg()
+    print()
+    for name, value in facts.items():
+        print(f"  {name:<22} {value}")
+    if options.json:
+        print(json.dumps({"benchmark": "compare", "provenance": facts, "rows": found}, indent=1), file=sys.__stdout__)
+    return 1 if any(row["limit"] and row["seconds"] > row["limit"] for row in found) else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("gemm", "elementwise", "price", "train_step", "cuda"))
+    parser.add_argument("what", choices=("gemm", "elementwise", "price", "train_step", "cuda", "compare"))
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--case", default="")
     parser.add_argument("--rounds", type=int)
@@ -289,7 +318,7 @@ def main():
         parser.error(f"--rounds: expected at least 3, found {options.rounds}")
     with contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext():
         try:
-            return conclude(run(options), options.json)
+            return run_compare(options) if options.what == "compare" else conclude(run(options), options.json)
         except (Failed, StageFailed) as failure:
             print(f"benchmark: {failure}", file=sys.stderr)
             if isinstance(failure, StageFailed):

@@ -4,7 +4,6 @@
 
 #include "app/commands.hpp"
 #include "app/json_output.hpp"
-#include "compare/null_runs.hpp"
 #include "compare/verdict.hpp"
 
 namespace assay::app {
@@ -13,15 +12,16 @@ namespace {
 struct CompareOptions {
   std::string a, b, policy = "bitwise", names;
   std::vector<std::string> nulls;
-  bool referee = false;
+  CLI::Option* referee = nullptr;
+  std::string referee_run;
   JsonOutput json;
 };
 
 int execute(const CompareOptions& options) {
-  Comparison comparison = compare_runs(options.a, options.b, parse_policy(options.policy),
-                                       {options.referee ? Explain::referee : Explain::replay,
-                                        options.names.empty() ? NameMap{} : read_name_map(options.names)});
-  add_null_runs(comparison, options.nulls);
+  const Comparison comparison = compare_runs(
+      options.a, options.b, parse_policy(options.policy),
+      {options.referee->count() > 0 ? Explain::referee : Explain::replay,
+       options.names.empty() ? NameMap{} : read_name_map(options.names), options.nulls, options.referee_run});
   options.json.write(comparison_json(comparison));
   if (!options.json.alone()) std::cout << verdict_text(comparison);
   return comparison.holds ? fine : does_not_hold;
@@ -43,8 +43,12 @@ void add_compare(CLI::App& app, Action& action) {
                   "A run that differs from A in model.perturbed or in experiment.seed alone; may be repeated")
       ->type_name("RUN")
       ->allow_extra_args(false);
-  command.add_flag("--referee", options->referee,
-                   "Judge both sides of the first difference by float64 and the operation's rounding bound");
+  options->referee = command
+                         .add_option("--referee", options->referee_run,
+                                     "Judge both sides of the first difference by float64 and the operation's rounding "
+                                     "bound; with RUN_R, the same experiment on the device reference, also both runs")
+                         ->type_name("[RUN_R]")
+                         ->expected(0, 1);
   options->json.add_to(command, "the verdict");
   command.footer(
       "What differs first is computed again from the last checkpoint before it, where code and data are here.\n"

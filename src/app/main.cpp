@@ -1,5 +1,8 @@
 // The `assay` command: reading its command line, and every way in which it can end.
+#include <malloc.h>
+
 #include <iostream>
+#include <limits>
 #include <new>
 
 #include "app/commands.hpp"
@@ -61,6 +64,9 @@ int run(int argc, char** argv) {
 }  // namespace assay::app
 
 int main(int argc, char** argv) {
+  // Comparing and training free memory and ask for the same sizes again; pages that went back would have to be cleared.
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
   try {
     return assay::app::run(argc, argv);
   } catch (const std::bad_alloc&) {

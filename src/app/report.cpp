@@ -14,7 +14,6 @@
 
 #include "app/commands.hpp"
 #include "base/error.hpp"
-#include "compare/null_runs.hpp"
 #include "compare/verdict.hpp"
 
 namespace assay::app {
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct ReportOptions {
   std::vector<std::string> runs, nulls;
-  std::string out, policy = "bitwise";
+  std::string out, policy = "bitwise", names;
 };
 
 /// ASSAY_REPORTS, else the folder that is installed with this program, else that of the source tree.
@@ -110,14 +109,17 @@ int execute(const ReportOptions& options) {
   const Policy policy = parse_policy(options.policy);
   const fs::path script = reports_folder() / "report.py";
   require_modules();
+  const CompareOptions compared{Explain::referee, options.names.empty() ? NameMap{} : read_name_map(options.names),
+                                options.nulls};
   std::string comparisons;
   for (std::size_t i = 1; i < options.runs.size(); ++i) {
-    Comparison comparison = compare_runs(options.runs[0], options.runs[i], policy, {.explain = Explain::referee});
-    add_null_runs(comparison, options.nulls);
+    const Comparison comparison = compare_runs(options.runs[0], options.runs[i], policy, compared);
     comparisons += (i > 1 ? "," : "") + comparison_json(comparison);
   }
   const TemporaryFile file("[" + comparisons + "]\n");
-  std::vector<std::string> arguments = {script.string(), "--out", options.out, "--comparisons", file.path(), "--"};
+  std::vector<std::string> arguments = {script.string(), "--out", options.out, "--comparisons", file.path()};
+  if (!options.names.empty()) arguments.insert(arguments.end(), {"--map", options.names});
+  arguments.push_back("--");
   arguments.insert(arguments.end(), options.runs.begin(), options.runs.end());
   return python(arguments) == 0 ? fine : failed;
 }
@@ -142,6 +144,8 @@ void add_report(CLI::App& app, Action& action) {
           "A run that differs from the first run in model.perturbed or in experiment.seed alone; may be repeated")
       ->type_name("RUN")
       ->allow_extra_args(false);
+  command.add_option("--map", options->names, "Names of the other runs, and what the first one calls the same")
+      ->type_name("NAMES.toml");
   command.footer("Example: assay report runs/0001 runs/0002 --out report");
   command.callback([options, &action] { action = [options] { return execute(*options); }; });
 }

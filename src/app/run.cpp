@@ -1,8 +1,10 @@
 // assay run: trains an experiment, or repeats a run and says whether the bits agree.
 #include <fstream>
+#include <iomanip>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "app/commands.hpp"
 #include "base/error.hpp"
@@ -19,6 +21,9 @@ void print(const RunOutcome& outcome) {
   if (outcome.status == "complete")
     std::cout << "  test accuracy  " << outcome.test_accuracy << "\n  test loss      " << outcome.test_loss
               << "\n  parameters     SHA-256 " << outcome.parameters_digest << "\n";
+  std::ostringstream memory;
+  memory << std::fixed << std::setprecision(1) << static_cast<double>(outcome.peak_bytes) / 0x1p20;
+  std::cout << "  memory         " << memory.str() << " MiB of values at most\n";
   if (outcome.numerics != "exact")
     std::cout << "  numerics       " << outcome.numerics << ": other bits than exact, and not everywhere the same\n";
 }

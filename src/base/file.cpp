@@ -49,7 +49,8 @@ void write_all(int descriptor, std::span<const std::byte> bytes, const std::stri
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::string& what, const std::string& path, std::uint64_t limit) {
+std::vector<std::byte> read_file(const std::string& what, const std::string& path, std::uint64_t limit,
+                                 std::vector<std::byte> memory) {
   auto fail = [&](const std::string& found) { throw Error("FILE-6", what, "a readable file", found); };
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
@@ -58,7 +59,8 @@ std::vector<std::byte> read_file(const std::string& what, const std::string& pat
   if (static_cast<std::uint64_t>(status.st_size) > limit)
     throw Error("FILE-6", what, "at most " + std::to_string(limit) + " bytes",
                 std::to_string(status.st_size) + " bytes");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  std::vector<std::byte> bytes = std::move(memory);
+  bytes.resize(static_cast<std::size_t>(status.st_size));
   std::size_t filled = 0;
   while (filled < bytes.size()) {
     ssize_t count = ::read(file.number(), bytes.data() + filled, bytes.size() - filled);

@@ -10,12 +10,13 @@
 
 namespace assay {
 
-/// The bytes of a regular file of at most `limit` bytes; nothing is allocated for a larger one.
-/// Errors: FILE-6 for the operation `what`, naming cause, size and limit.
+/// The bytes of a regular file of at most `limit` bytes, in the room of `memory`; nothing is allocated for a larger
+/// one. Errors: FILE-6 for the operation `what`, naming cause, size and limit.
 ///
 ///     std::vector<std::byte> bytes = read_file("text corpus.txt", "corpus.txt", 1 << 20);
 std::vector<std::byte> read_file(const std::string& what, const std::string& path,
-                                 std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
+                                 std::uint64_t limit = std::numeric_limits<std::uint64_t>::max(),
+                                 std::vector<std::byte> memory = {});
 
 /// Writes the pieces, one after the other, as one file: beside `path` as `path + ".partial"`, synced, renamed, folder
 /// synced.

@@ -54,17 +54,24 @@ struct Array {
     return of(std::span<const T>(values), {static_cast<std::int64_t>(values.size())});
   }
 
-  /// A copy of the elements. Throws FILE-3 when T is not the type of the array.
+  /// The elements, as long as the array lives. Throws FILE-3 when T is not the type of the array.
   template <class T>
-  std::vector<T> values() const {
+  std::span<const T> view() const {
     if (type != element_type<T>())
       throw Error("FILE-3", "elements of an array", element_name(element_type<T>()), element_name(type));
-    std::vector<T> result(bytes.size() / sizeof(T));
-    if (!bytes.empty()) std::memcpy(result.data(), bytes.data(), bytes.size());
-    return result;
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  /// A copy of the elements. Throws as `view`.
+  template <class T>
+  std::vector<T> values() const {
+    const std::span<const T> elements = view<T>();
+    return {elements.begin(), elements.end()};
   }
 
-  friend bool operator==(const Array&, const Array&) = default;
+  friend bool operator==(const Array& a, const Array& b) {
+    return a.type == b.type && a.shape == b.shape && a.bytes.size() == b.bytes.size() &&
+           (a.bytes.empty() || std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0);
+  }
 };
 
 struct NamedArray {

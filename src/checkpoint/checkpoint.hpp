@@ -55,6 +55,8 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 /// Reads a checkpoint and checks all of it: every byte (FILE-6); versions, names against creation order, types, finite
 /// values, digests (FILE-3). Errors name path, object, expected and found.
 Checkpoint load_checkpoint(const std::string& path);
+/// The same of a file whose bytes were checked. Errors: FILE-3.
+Checkpoint load_checkpoint(const SealedBytes& file);
 
 /// "FOLDER/step-00000200.h5"
 std::string checkpoint_path(const std::string& folder, std::uint64_t step);

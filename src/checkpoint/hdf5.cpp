@@ -355,6 +355,18 @@ Array Group::read(const std::string& name) const {
   fail(name, "float32, float64, int32, uint8 or uint64, little-endian", type_text(opened.type.id()));
 }
 
+void Group::read_into(const std::string& name, ElementType type, const std::vector<std::int64_t>& shape,
+                      const std::function<void*(std::size_t)>& room) const {
+  Opened opened(handle_.id(), name, file_ + ": " + path_of(path_, name));
+  if (check(H5Tequal(opened.type.id(), type_id(type)), name, "type of dataset") == 0)
+    fail(name, element_name(type), type_text(opened.type.id()));
+  if (opened.shape != shape) fail(name, "shape " + shape_text(shape), shape_text(opened.shape));
+  const std::size_t count = opened.stored_count(element_size(type));
+  void* into = room(count);
+  if (count > 0)
+    check(H5Dread(opened.dataset.id(), type_id(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, into), name, "read dataset");
+}
+
 std::string Group::read_string(const std::string& name) const {
   Opened opened(handle_.id(), name, file_ + ": " + path_of(path_, name));
   if (!opened.shape.empty()) fail(name, "one text", "shape " + shape_text(opened.shape));

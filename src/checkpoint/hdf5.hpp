@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -107,12 +108,24 @@ class Group : public Object {
   Object dataset(const std::string& name) const;
   /// The whole dataset. What is allocated is bounded by what the file stores: shape and stored bytes must agree.
   Array read(const std::string& name) const;
+  /// The whole dataset in place of what `values` held. Errors: FILE-3 when it has not this shape and T's type.
+  template <class T>
+  void read_into(std::vector<T>& values, const std::string& name, const std::vector<std::int64_t>& shape) const {
+    read_into(name, element_type<T>(), shape, [&values](std::size_t count) {
+      values.resize(count);
+      return values.data();
+    });
+  }
   std::string read_string(const std::string& name) const;
   std::vector<std::string> read_strings(const std::string& name) const;
   /// In creation order, where the file keeps one, else by name.
   std::vector<Child> children() const;
   /// Type and shape of a dataset in words, whatever its type: "float32 [128, 784]".
   std::string dataset_text(const std::string& name) const;
+
+ private:
+  void read_into(const std::string& name, ElementType type, const std::vector<std::int64_t>& shape,
+                 const std::function<void*(std::size_t)>& room) const;
 };
 
 /// A new file in memory; `close()` gives its bytes as they stand behind a user block of `user_block` bytes.
@@ -130,8 +143,11 @@ class MemoryFile {
   Group root_;
 };
 
-/// The root of a file given by its bytes (user block included), of which it keeps a copy of its own.
-Group open_bytes(const std::string& name, std::vector<std::byte> bytes);
+/// The bytes of a file, which the file shares with who opens it.
+using SharedBytes = std::shared_ptr<std::vector<std::byte>>;
+
+/// The root of a file given by its bytes (user block included), which stay as they are while anything of it is open.
+Group open_bytes(const std::string& name, const SharedBytes& bytes);
 /// The root of a file on disk, read-only. For files that no check has passed: only in a process that may crash.
 Group open_unchecked(const std::string& path);
 /// "1.10.8"

@@ -40,6 +40,34 @@ Handle in_memory_access(const std::string& name) {
   return access;
 }
 
+/// The bytes of a file that is only read; the property lists that lead to it and the open file own it together.
+struct Image {
+  SharedBytes bytes;
+  std::size_t owners = 0;
+};
+
+extern "C" void* add_owner(void* image) {
+  ++static_cast<Image*>(image)->owners;
+  return image;
+}
+extern "C" herr_t remove_owner(void* image) {
+  if (--static_cast<Image*>(image)->owners == 0) delete static_cast<Image*>(image);
+  return 0;
+}
+extern "C" void* share_memory(std::size_t size, H5FD_file_image_op_t why, void* image) {
+  std::vector<std::byte>& bytes = *static_cast<Image*>(image)->bytes;
+  if (size != bytes.size()) return nullptr;
+  if (why == H5FD_FILE_IMAGE_OP_FILE_OPEN) add_owner(image);
+  return bytes.data();
+}
+extern "C" void* copy_nothing(void* to, const void* from, std::size_t, H5FD_file_image_op_t, void*) {
+  return to == from ? to : nullptr;
+}
+extern "C" void* refuse_to_grow(void*, std::size_t, H5FD_file_image_op_t, void*) { return nullptr; }
+extern "C" herr_t release_memory(void*, H5FD_file_image_op_t why, void* image) {
+  return why == H5FD_FILE_IMAGE_OP_FILE_CLOSE ? remove_owner(image) : 0;
+}
+
 Group root_of(std::int64_t file, const std::string& name) {
   return Group(Handle(check(H5Gopen2(file, "/", H5P_DEFAULT), name, "open root of"), H5Gclose), name, "/");
 }
@@ -81,10 +109,14 @@ std::vector<std::byte> MemoryFile::close() {
   return bytes;
 }
 
-Group open_bytes(const std::string& name, std::vector<std::byte> bytes) {
+Group open_bytes(const std::string& name, const SharedBytes& bytes) {
   Handle access = in_memory_access(name);
-  check(H5Pset_file_image(access.id(), bytes.data(), bytes.size()), name, "open in memory");
-  std::vector<std::byte>().swap(bytes);  // the property list has its own copy
+  auto image = std::make_unique<Image>(Image{bytes});
+  H5FD_file_image_callbacks_t callbacks{share_memory, copy_nothing, refuse_to_grow, release_memory,
+                                        add_owner,    remove_owner, image.get()};
+  check(H5Pset_file_image_callbacks(access.id(), &callbacks), name, "open in memory");
+  image.release();  // the property list owns it
+  check(H5Pset_file_image(access.id(), bytes->data(), bytes->size()), name, "open in memory");
   Handle file(check(H5Fopen(image_name().c_str(), H5F_ACC_RDONLY, access.id()), name, "open"), H5Fclose);
   return root_of(file.id(), name);
 }

@@ -61,29 +61,41 @@ std::size_t row_bytes(const RunNames& names) {
   return 8 * (9 + 2 * names.parameters.size() + names.optimiser.size() + names.masks.size() + names.trace.size());
 }
 
-RunTable read_segment(const std::string& folder, const RunSegment& segment, const RunNames& names) {
-  const std::string path = folder + "/" + segment.file;
-  SealedFile file = open_format(path, segment_format, run_version);
+/// Puts the rows of a segment in the place of those in `rows`.
+void read_rows(RunTable& rows, const SealedBytes& file, const RunSegment& segment, const RunNames& names) {
+  const SealedFile opened = open_format(file, segment_format, run_version);
   if (file.sha256 != segment.sha256)
-    throw Error("FILE-3", "open " + path, "SHA-256 " + segment.sha256 + " as run.h5 lists it", file.sha256);
-  RunTable table;
-  for_each_column(table, names, [&]<class T>(const RunColumn& column, std::vector<T>& values) {
-    const hdf5::Group group = file.root.group(column.group);
+    throw Error("FILE-3", "open " + file.path, "SHA-256 " + segment.sha256 + " as run.h5 lists it", file.sha256);
+  for_each_column(rows, names, [&](const RunColumn& column, auto& values) {
+    const hdf5::Group group = opened.root.group(column.group);
     if (column.name == "trace" && column.width == 0 && !group.contains("trace")) return;  // files older than traces
-    Array array = group.read(column.name);
-    const auto shape = column.shape(column.of_validation() ? segment.validations : segment.steps);
-    if (array.shape != shape)
-      throw Error("FILE-3", "read " + path + ": /" + column.group + "/" + column.name, "shape " + shape_text(shape),
-                  shape_text(array.shape));
-    values = array.values<T>();
+    group.read_into(values, column.name, column.shape(column.of_validation() ? segment.validations : segment.steps));
   });
-  return table;
+  for (std::size_t i = 0; i < rows.steps(); ++i)
+    if (const std::uint64_t step = segment.last_step - segment.steps + 1 + i; rows.step[i] != step)
+      throw Error("FILE-3", "read " + file.path + ": /steps/step",
+                  "step " + std::to_string(step) + " in row " + std::to_string(i), std::to_string(rows.step[i]));
 }
 
-struct Head {
-  RunData data;
-  std::vector<RunSegment> segments;
-};
+RunTable read_segment(const std::string& folder, const RunSegment& segment, const RunNames& names) {
+  RunTable rows;
+  read_rows(rows, read_sealed(folder + "/" + segment.file), segment, names);
+  return rows;
+}
+
+/// Those that hold a step of `from` … `to`; of a whole run all, also one that holds a validation only.
+std::vector<RunSegment> segments_of(const RunHead& head, std::uint64_t from, std::uint64_t to) {
+  std::vector<RunSegment> found;
+  for (const RunSegment& segment : head.segments)
+    if (from <= to && from <= segment.last_step && segment.last_step - segment.steps < to) found.push_back(segment);
+  return found;
+}
+
+std::vector<std::string> paths_of(const std::string& folder, const std::vector<RunSegment>& segments) {
+  std::vector<std::string> paths;
+  for (const RunSegment& segment : segments) paths.push_back(folder + "/" + segment.file);
+  return paths;
+}
 
 std::vector<RunSegment> read_segments(const std::string& path, const hdf5::Group& group) {
   auto files = group.read_strings("file"), digests = group.read_strings("sha256");
@@ -103,34 +115,6 @@ std::vector<RunSegment> read_segments(const std::string& path, const hdf5::Group
     segments.push_back({files[i], last_steps[i], steps[i], validations[i], digests[i]});
   }
   return segments;
-}
-
-Head read_head(const std::string& folder) {
-  const std::string path = run_path(folder);
-  hdf5::Group root = open_format(path, run_format, run_version).root;
-  Head head;
-  RunData& data = head.data;
-  data.numerics_version = root.get_count("numerics_version");
-  data.status = root.get_string("status");
-  data.last_step = root.get_count("last_step");
-  data.description.configuration = read_configuration(root);
-  hdf5::Group provenance = root.group("provenance"), names = root.group("names");
-  for (const std::string& name : provenance.attributes())
-    data.description.provenance[name] = provenance.get_string(name);
-  data.description.names = {names.read_strings("parameters"), names.read_strings("optimiser"),
-                            names.read_strings("masks"),
-                            names.contains("trace") ? names.read_strings("trace") : std::vector<std::string>{}};
-  head.segments = read_segments(path, root.group("segments"));
-  if (last_of(head.segments) != data.last_step)
-    throw Error("FILE-3", "read " + path + ": /@last_step", std::to_string(last_of(head.segments)),
-                std::to_string(data.last_step));
-  if (root.contains("result")) {
-    hdf5::Group result = root.group("result");
-    data.result =
-        RunResult{result.get_count("steps"), result.get_double("test_loss"), result.get_double("test_accuracy"),
-                  result.get_string("parameters_digest"), result.get_double("seconds")};
-  }
-  return head;
 }
 
 void write_segments(hdf5::Group& root, const std::vector<RunSegment>& segments) {
@@ -195,8 +179,8 @@ RunWriter RunWriter::create(const std::string& folder, RunDescription descriptio
 }
 
 RunWriter RunWriter::reopen(const std::string& folder) {
-  Head head = read_head(folder);
-  RunWriter writer(folder, std::move(head.data.description), std::move(head.segments));
+  RunHead head = read_head(folder);
+  RunWriter writer(folder, std::move(head.description), std::move(head.segments));
   remove_partial_files(folder);
   writer.remove_unlisted({});
   return writer;
@@ -346,16 +330,48 @@ void RunWriter::remove_unlisted(const std::vector<RunSegment>& also_kept) const 
   }
 }
 
+RunHead read_head(const std::string& folder) {
+  const std::string path = run_path(folder);
+  const hdf5::Group root = open_format(path, run_format, run_version).root;
+  RunHead head;
+  head.numerics_version = root.get_count("numerics_version");
+  head.status = root.get_string("status");
+  head.last_step = root.get_count("last_step");
+  head.description.configuration = read_configuration(root);
+  hdf5::Group provenance = root.group("provenance"), names = root.group("names");
+  for (const std::string& name : provenance.attributes())
+    head.description.provenance[name] = provenance.get_string(name);
+  head.description.names = {names.read_strings("parameters"), names.read_strings("optimiser"),
+                            names.read_strings("masks"),
+                            names.contains("trace") ? names.read_strings("trace") : std::vector<std::string>{}};
+  head.segments = read_segments(path, root.group("segments"));
+  if (last_of(head.segments) != head.last_step)
+    throw Error("FILE-3", "read " + path + ": /@last_step", std::to_string(last_of(head.segments)),
+                std::to_string(head.last_step));
+  if (root.contains("result")) {
+    hdf5::Group result = root.group("result");
+    head.result =
+        RunResult{result.get_count("steps"), result.get_double("test_loss"), result.get_double("test_accuracy"),
+                  result.get_string("parameters_digest"), result.get_double("seconds")};
+  }
+  return head;
+}
+
+RunReader::RunReader(const std::string& folder, const RunHead& head, std::uint64_t from, std::uint64_t to)
+    : names_(head.description.names), segments_(segments_of(head, from, to)), files_(paths_of(folder, segments_)) {}
+
+const RunTable* RunReader::next() {
+  if (next_ == segments_.size()) return nullptr;
+  read_rows(rows_, files_.next(), segments_[next_], names_);
+  ++next_;
+  return &rows_;
+}
+
 RunData read_run(const std::string& folder) {
-  Head head = read_head(folder);
-  const RunNames& names = head.data.description.names;
-  for (const RunSegment& segment : head.segments) head.data.table.append(read_segment(folder, segment, names));
-  const auto& steps = head.data.table.step;
-  for (std::size_t i = 0; i < steps.size(); ++i)
-    if (steps[i] != i + 1)
-      throw Error("FILE-3", "read " + folder + ": /steps/step",
-                  "step " + std::to_string(i + 1) + " in row " + std::to_string(i), std::to_string(steps[i]));
-  return std::move(head.data);
+  RunData run{read_head(folder), {}};
+  RunReader reader(folder, run);
+  while (const RunTable* rows = reader.next()) run.table.append(*rows);
+  return run;
 }
 
 }  // namespace assay

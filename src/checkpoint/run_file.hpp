@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/run_table.hpp"
+#include "checkpoint/sealed_file.hpp"
 
 namespace assay {
 
@@ -91,18 +92,47 @@ class RunWriter {
   std::uint64_t next_number_ = 1;
 };
 
-/// All of a run folder, checked.
-struct RunData {
+/// A run folder but for its rows.
+struct RunHead {
   RunDescription description;
   std::string status;  ///< "running", "complete" or "interrupted"
   std::uint64_t numerics_version = 0;
   std::uint64_t last_step = 0;
-  RunTable table;
+  std::vector<RunSegment> segments;
   std::optional<RunResult> result;
 };
 
-/// Reads run.h5 and every segment that it lists. Errors: FILE-6 (a damaged file), FILE-3 (files that do not belong
-/// together, a wrong version, a missing or misshapen dataset), each naming the path, expected and found.
+/// Reads run.h5. Errors: FILE-6 (a damaged file), FILE-3 (a wrong version, a missing or misshapen dataset), each naming
+/// the path, expected and found.
+RunHead read_head(const std::string& folder);
+
+/// The rows of a run, a segment at a time: those that hold the steps `from` … `to`. The next one is read and checked in
+/// a thread while one is used, and all use the same memory.
+///
+///     const RunHead head = read_head("runs/0001");
+///     RunReader reader("runs/0001", head);
+///     while (const RunTable* rows = reader.next()) std::cout << rows->loss.back();
+class RunReader {
+ public:
+  RunReader(const std::string& folder, const RunHead& head, std::uint64_t from = 0, std::uint64_t to = ~0ull);
+  /// The rows of the next segment, until the next call; null behind the last one. Errors: those of `read_head`, and
+  /// FILE-3 for a segment that is not the one that run.h5 lists.
+  const RunTable* next();
+
+ private:
+  RunNames names_;
+  std::vector<RunSegment> segments_;
+  std::size_t next_ = 0;
+  SealedFilesInTurn files_;
+  RunTable rows_;
+};
+
+/// All of a run folder, checked.
+struct RunData : RunHead {
+  RunTable table;
+};
+
+/// Reads run.h5 and every segment that it lists. Errors: those of `RunReader`.
 ///
 ///     RunData run = read_run("runs/0001");
 ///     double last_loss = run.table.loss.back();

@@ -11,6 +11,16 @@ void append_all(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
+void append_columns(RunTable& to, const RunTable& rows, bool tables) {
+  std::vector<const void*> columns;
+  for_each_column(rows, {}, [&](const RunColumn&, const auto& values) { columns.push_back(&values); });
+  auto next = columns.begin();
+  for_each_column(to, {}, [&]<class T>(const RunColumn& column, std::vector<T>& values) {
+    const auto& from = *static_cast<const std::vector<T>*>(*next++);
+    if (tables || !column.is_table) append_all(values, from);
+  });
+}
+
 std::size_t rows_until(const std::vector<std::uint64_t>& steps, std::uint64_t last) {
   return static_cast<std::size_t>(std::upper_bound(steps.begin(), steps.end(), last) - steps.begin());
 }
@@ -40,14 +50,8 @@ void RunTable::append(const ValidationRow& row) {
   validation_accuracy.push_back(row.accuracy);
 }
 
-void RunTable::append(const RunTable& rows) {
-  std::vector<const void*> columns;
-  for_each_column(rows, {}, [&](const RunColumn&, const auto& values) { columns.push_back(&values); });
-  auto next = columns.begin();
-  for_each_column(*this, {}, [&]<class T>(const RunColumn&, std::vector<T>& values) {
-    append_all(values, *static_cast<const std::vector<T>*>(*next++));
-  });
-}
+void RunTable::append(const RunTable& rows) { append_columns(*this, rows, true); }
+void RunTable::append_plain_columns(const RunTable& rows) { append_columns(*this, rows, false); }
 
 void RunTable::cut(const RunNames& names, std::uint64_t last) {
   const std::size_t steps = rows_until(step, last), validations = rows_until(validation_step, last);

@@ -50,10 +50,14 @@ struct RunTable {
 
   std::size_t steps() const { return step.size(); }
   std::size_t validations() const { return validation_step.size(); }
+  /// The row of one of the steps, which follow each other.
+  std::size_t row_of(std::uint64_t wanted) const { return wanted - step.front(); }
 
   void append(const StepRow& row);
   void append(const ValidationRow& row);
   void append(const RunTable& rows);
+  /// All but the tables of digests.
+  void append_plain_columns(const RunTable& rows);
   /// Keeps the rows of steps up to `last`.
   void cut(const RunNames& names, std::uint64_t last);
 

@@ -76,11 +76,30 @@ std::string write_sealed(const std::string& path, const std::function<void(hdf5:
   return to_hex(digest);
 }
 
-SealedFile open_sealed(const std::string& path) {
-  std::vector<std::byte> bytes = read_file("open " + path, path);
-  std::string sha256 = check_seal(bytes, path);
-  return {hdf5::open_bytes(path, std::move(bytes)), std::move(sha256)};
+SealedBytes read_sealed(const std::string& path, hdf5::SharedBytes memory) {
+  if (!memory) memory = std::make_shared<std::vector<std::byte>>();
+  *memory = read_file("open " + path, path, std::numeric_limits<std::uint64_t>::max(), std::move(*memory));
+  std::string sha256 = check_seal(*memory, path);
+  return {path, std::move(memory), std::move(sha256)};
 }
+
+SealedFilesInTurn::SealedFilesInTurn(std::vector<std::string> paths) : paths_(std::move(paths)) { read_ahead(); }
+
+void SealedFilesInTurn::read_ahead() {
+  if (begun_ == paths_.size()) return;
+  hdf5::SharedBytes& memory = memory_[begun_ % 2];
+  if (memory.use_count() != 1) memory = std::make_shared<std::vector<std::byte>>();
+  ahead_ = std::async(std::launch::async, read_sealed, paths_[begun_++], memory);
+}
+
+SealedBytes SealedFilesInTurn::next() {
+  SealedBytes file = ahead_.get();
+  read_ahead();
+  return file;
+}
+
+SealedFile open_sealed(const SealedBytes& file) { return {hdf5::open_bytes(file.path, file.bytes), file.sha256}; }
+SealedFile open_sealed(const std::string& path) { return open_sealed(read_sealed(path)); }
 
 void write_format(hdf5::Group& root, const std::string& format, std::uint64_t version) {
   root.set("format", format);
@@ -88,8 +107,9 @@ void write_format(hdf5::Group& root, const std::string& format, std::uint64_t ve
   root.set("numerics_version", numerics_version);
 }
 
-SealedFile open_format(const std::string& path, const std::string& format, std::uint64_t version) {
-  SealedFile file = open_sealed(path);
+SealedFile open_format(const SealedBytes& bytes, const std::string& format, std::uint64_t version) {
+  const std::string& path = bytes.path;
+  SealedFile file = open_sealed(bytes);
   if (std::string found = file.root.get_string("format"); found != format)
     throw Error("FILE-3", "open " + path, "format " + format, found);
   if (std::uint64_t found = file.root.get_count("format_version");
@@ -99,6 +119,10 @@ SealedFile open_format(const std::string& path, const std::string& format, std::
     throw Error("FILE-3", "open " + path, "numerics_version of at most " + std::to_string(numerics_version),
                 std::to_string(found));
   return file;
+}
+
+SealedFile open_format(const std::string& path, const std::string& format, std::uint64_t version) {
+  return open_format(read_sealed(path), format, version);
 }
 
 bool is_sealed(const std::string& path) {

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <string>
+#include <vector>
 
 #include "checkpoint/hdf5.hpp"
 
@@ -21,15 +23,47 @@ inline constexpr std::uint32_t seal_version = 1;
 ///     write_sealed("run/run.h5", [&](hdf5::Group& root) { root.set("format", std::string("assay-run")); });
 std::string write_sealed(const std::string& path, const std::function<void(hdf5::Group&)>& fill);
 
+/// A file of which every byte was checked.
+struct SealedBytes {
+  std::string path;
+  hdf5::SharedBytes bytes;
+  std::string sha256;  ///< of what follows the block, in hexadecimal
+};
+
+/// Reads a sealed file and checks every byte of it: block, length and digest. HDF5 sees nothing of it, so threads can
+/// do this side by side. `memory`, when it is given, is what the bytes are read into.
+///
+/// Errors: FILE-6 naming the path, what was expected and what was found.
+SealedBytes read_sealed(const std::string& path, hdf5::SharedBytes memory = nullptr);
+
+/// The sealed files of a list one after the other, each read and checked in a thread while the one before it is used.
+/// Their memory is used again once nothing of a file is open any more.
+///
+///     SealedFilesInTurn files({"run/steps-000001.h5", "run/steps-000002.h5"});
+///     SealedFile first = open_sealed(files.next());
+class SealedFilesInTurn {
+ public:
+  explicit SealedFilesInTurn(std::vector<std::string> paths);
+  /// There must be one. Errors: FILE-6, of this file.
+  SealedBytes next();
+
+ private:
+  void read_ahead();
+
+  std::vector<std::string> paths_;
+  std::size_t begun_ = 0;
+  hdf5::SharedBytes memory_[2];  // in turn
+  std::future<SealedBytes> ahead_;
+};
+
 struct SealedFile {
   hdf5::Group root;
   std::string sha256;  ///< of what follows the block, in hexadecimal
 };
 
-/// Opens a sealed file after checking every byte of it: block, length and digest. The bytes that were checked are the
-/// bytes that are read, whatever happens to the path in between.
-///
-/// Errors: FILE-6 naming the path, what was expected and what was found; HDF5 has then seen nothing of the file.
+/// Opens a sealed file; with a path, after `read_sealed`. The bytes that were checked are the bytes that are read,
+/// whatever happens to the path in between.
+SealedFile open_sealed(const SealedBytes& file);
 SealedFile open_sealed(const std::string& path);
 
 /// Version of the bits that operations give (NUMERICS); written into every file.
@@ -38,7 +72,8 @@ inline constexpr std::uint64_t numerics_version = 0;
 /// Writes the root attributes `format`, `format_version` and `numerics_version`.
 void write_format(hdf5::Group& root, const std::string& format, std::uint64_t version);
 /// Opens a sealed file and checks these attributes: the same format and version, no later numerics.
-/// Errors: FILE-3, FILE-6.
+/// Errors: FILE-3, and with a path FILE-6.
+SealedFile open_format(const SealedBytes& file, const std::string& format, std::uint64_t version);
 SealedFile open_format(const std::string& path, const std::string& format, std::uint64_t version);
 
 /// Whether the file begins with the magic of a sealed file. False also for a file that cannot be read.

@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 constexpr const char* format = "assay-tensors";
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t tensors_version = 1;
 
 /// The group for `name`, made where it is not there yet, and what follows the last '/'. HDF5 knows no empty names, so a
 /// result of no module stands in the group of its phase.
@@ -34,7 +34,7 @@ std::string tensor_path(const std::string& folder, std::uint64_t step) {
 void save_tensors(const std::string& path, std::uint64_t step, const std::vector<NamedArray>& tensors) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   write_sealed(path, [&](hdf5::Group& root) {
-    write_format(root, format, format_version);
+    write_format(root, format, tensors_version);
     root.set("step", step);
     std::vector<std::string> names;
     for (const NamedArray& tensor : tensors) {
@@ -48,7 +48,7 @@ void save_tensors(const std::string& path, std::uint64_t step, const std::vector
 }
 
 std::vector<NamedArray> load_tensors(const std::string& path) {
-  const SealedFile file = open_format(path, format, format_version);
+  const SealedFile file = open_format(path, format, tensors_version);
   std::vector<NamedArray> tensors;
   for (const std::string& name : file.root.read_strings("names")) {
     hdf5::Group group(file.root.group("/"));

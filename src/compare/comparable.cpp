@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-nlohmann::json resolved(const RunData& run) {
+nlohmann::json resolved(const RunHead& run) {
   nlohmann::json keys = nlohmann::json::parse(run.description.configuration.resolved, nullptr, false);
   if (!keys.is_object())
     throw Error("FILE-3", "read /config/resolved of a run", "a JSON object of all keys",
@@ -49,12 +49,12 @@ void compare_names(std::vector<Difference>& found, const std::string& what, cons
 
 }  // namespace
 
-std::string provenance_of(const RunData& run, const std::string& name, const std::string& otherwise) {
+std::string provenance_of(const RunHead& run, const std::string& name, const std::string& otherwise) {
   const auto entry = run.description.provenance.find(name);
   return entry == run.description.provenance.end() ? otherwise : entry->second;
 }
 
-bool has_tensor_digests(const RunData& run) {
+bool has_tensor_digests(const RunHead& run) {
   const nlohmann::json keys = resolved(run);
   const auto says = [&](const char* key, const nlohmann::json& value) {
     return keys.contains(key) && keys[key] == value;
@@ -62,7 +62,7 @@ bool has_tensor_digests(const RunData& run) {
   return !says("trace.level", "none") && !says("run.digests", false);  // the key of older runs
 }
 
-std::vector<Difference> differences_of_experiment(const RunData& a, const RunData& b) {
+std::vector<Difference> differences_of_experiment(const RunHead& a, const RunHead& b) {
   std::vector<Difference> found;
   if (sabotaged("other_experiments_are_compared")) return found;
   if (a.numerics_version != b.numerics_version)
@@ -80,7 +80,7 @@ std::vector<Difference> differences_of_experiment(const RunData& a, const RunDat
       found.push_back({key, value_a, value_b});
   }
 
-  const auto data_digest = [](const RunData& run) { return provenance_of(run, "data_digest", "(not recorded)"); };
+  const auto data_digest = [](const RunHead& run) { return provenance_of(run, "data_digest", "(not recorded)"); };
   if (data_digest(a) != data_digest(b)) found.push_back({"digest of the data", data_digest(a), data_digest(b)});
 
   const RunNames &names_a = a.description.names, &names_b = b.description.names;

@@ -21,12 +21,12 @@ struct Difference {
 /// digest of the data; the names of parameters, optimiser tensors and masks; the version of the numerics.
 /// `train.epochs` and `train.steps` count unless the schedule is constant: all other schedules stretch over the length
 /// of the run. Errors: FILE-3 when a resolved configuration is no JSON object.
-std::vector<Difference> differences_of_experiment(const RunData& a, const RunData& b);
+std::vector<Difference> differences_of_experiment(const RunHead& a, const RunHead& b);
 
 /// What the run says of what made it, `otherwise` where it does not.
-std::string provenance_of(const RunData& run, const std::string& name, const std::string& otherwise = "");
+std::string provenance_of(const RunHead& run, const std::string& name, const std::string& otherwise = "");
 
 /// Whether the run recorded digests of its tensors (`trace.level`).
-bool has_tensor_digests(const RunData& run);
+bool has_tensor_digests(const RunHead& run);
 
 }  // namespace assay

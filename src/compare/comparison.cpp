@@ -2,24 +2,25 @@
 #include "compare/comparison.hpp"
 
 #include <algorithm>
+#include <future>
 
 #include "checkpoint/checkpoint.hpp"
 #include "compare/checkpoints.hpp"
+#include "compare/null_runs.hpp"
 #include "compare/number_text.hpp"
 #include "compare/steps.hpp"
 
 namespace assay {
 namespace {
 
-Comparison::Side side_of(const std::string& folder, const RunData& run) {
-  std::vector<double> seconds = run.table.seconds;
+Comparison::Side side_of(const std::string& folder, const RunHead& run) {
   return {folder,
           run.status,
           provenance_of(run, "device"),
           provenance_of(run, "threads"),
           provenance_of(run, "numerics"),
           run.last_step,
-          median(std::span(seconds))};
+          0};
 }
 
 /// Keeps the earlier one; of two at the same step the one found before.
@@ -59,15 +60,22 @@ std::optional<Divergence> tensor_difference(std::uint64_t step, const std::vecto
 void compare_checkpoints(Comparison& comparison, const NameMap& names) {
   const auto files_a = checkpoint_files(comparison.a.folder + "/checkpoints");
   const auto files_b = checkpoint_files(comparison.b.folder + "/checkpoints");
+  std::vector<std::string> paths_a, paths_b;
   for (const auto& [step, path] : files_a) {
     const auto other = files_b.find(step);
     if (other == files_b.end() || step > comparison.steps_compared) continue;
-    const Checkpoint a = load_checkpoint(path);
-    Checkpoint b = load_checkpoint(other->second);
-    rename(b, names);
     comparison.checkpoints.push_back(step);
+    paths_a.push_back(path);
+    paths_b.push_back(other->second);
+  }
+  SealedFilesInTurn in_a(paths_a), in_b(paths_b);
+  for (const std::uint64_t step : comparison.checkpoints) {
+    const Checkpoint a = load_checkpoint(in_a.next());
+    Checkpoint b = load_checkpoint(in_b.next());
+    rename(b, names);
+    auto growth = std::async(std::launch::async, [&] { comparison.growth.curve.add(a, b); });
     comparison.tensors = compare_tensors(a, b, comparison.policy);
-    comparison.growth.curve.add(a, b);
+    growth.get();
     std::optional<Divergence>& first = comparison.first_divergence;
     keep_first(first, tensor_difference(step, comparison.tensors));
     if (comparison.policy.kind == Policy::Kind::bitwise) keep_first(first, state_difference(a, b));
@@ -91,9 +99,12 @@ void compare_metrics(Comparison& comparison, const RunData& a, const RunData& b)
   over_steps("gradient_norm", a.table.gradient_norm, b.table.gradient_norm);
   comparison.growth.loss = loss_distance(a.table.loss, b.table.loss);
   comparison.metrics = final_metrics(a, b);
+  std::vector<double> seconds_a = a.table.seconds, seconds_b = b.table.seconds;
+  comparison.a.seconds_per_step = median(std::span(seconds_a));
+  comparison.b.seconds_per_step = median(std::span(seconds_b));
 }
 
-std::size_t digests_per_step(const RunData& a, const RunData& b) {
+std::size_t digests_per_step(const RunHead& a, const RunHead& b) {
   if (!has_tensor_digests(a) || !has_tensor_digests(b)) return 0;
   const RunNames& names = a.description.names;
   return 2 * names.parameters.size() + names.optimiser.size() + names.masks.size() + names.trace.size();
@@ -103,8 +114,7 @@ std::size_t digests_per_step(const RunData& a, const RunData& b) {
 
 Comparison compare_runs(const std::string& folder_a, const std::string& folder_b, const Policy& policy,
                         const CompareOptions& options) {
-  const RunData a = read_run(folder_a);
-  RunData b = read_run(folder_b);
+  RunData a{read_head(folder_a), {}}, b{read_head(folder_b), {}};
   rename(b, options.names);
   Comparison comparison;
   comparison.a = side_of(folder_a, a);
@@ -119,15 +129,18 @@ Comparison compare_runs(const std::string& folder_a, const std::string& folder_b
   comparison.other_element_type = is_float64(a) != is_float64(b);
 
   std::optional<Divergence>& first = comparison.first_divergence;
-  first = first_step_difference(a, b, policy, common);
+  const StepDifferences steps = compare_steps(folder_a, a, folder_b, b, policy);
+  first = steps.refused;
   compare_checkpoints(comparison, options.names);
   keep_first(first, first_validation_difference(a, b, policy, common, comparison.validations_compared));
   keep_first(first, result_difference(a, b, policy));
   compare_metrics(comparison, a, b);
-  if (options.explain != Explain::no)
-    if (const auto bits = first_step_difference(a, b, Policy{}, common))
-      comparison.explanation =
-          explain(folder_a, a, folder_b, b, options.names, *bits, options.explain == Explain::referee);
+  add_null_runs(comparison, a, options.nulls);
+  if (!options.referee_run.empty())
+    comparison.referee_run = judge_by_run(options.referee_run, folder_a, a, folder_b, b, options.names);
+  if (options.explain != Explain::no && steps.bits)
+    comparison.explanation =
+        explain(folder_a, a, folder_b, b, options.names, *steps.bits, options.explain == Explain::referee);
   comparison.holds = !first && common > 0 && a.last_step == b.last_step;
   return comparison;
 }

@@ -12,6 +12,7 @@
 #include "compare/growth.hpp"
 #include "compare/names.hpp"
 #include "compare/policy.hpp"
+#include "compare/referee_run.hpp"
 #include "compare/values.hpp"
 
 namespace assay {
@@ -35,7 +36,7 @@ struct Comparison {
   struct Side {
     std::string folder, status, device, threads, numerics;
     std::uint64_t last_step = 0;
-    double seconds_per_step = 0;  ///< the median
+    double seconds_per_step = 0;  ///< the median; 0 of a refused pair
   };
   Side a, b;
   Policy policy;
@@ -52,6 +53,7 @@ struct Comparison {
   std::vector<Metric> metrics;             ///< of complete runs: test_accuracy, test_loss
   /// Of the first difference in bits, whatever the policy accepts; where it was asked for.
   std::optional<Explanation> explanation;
+  std::optional<RefereeRun> referee_run;
   Growth growth;                    ///< of the parameters over the checkpoints, and of the loss
   bool other_element_type = false;  ///< one of them computed in float64, the other in float32
 };
@@ -62,7 +64,9 @@ enum class Explain { no, replay, referee };
 
 struct CompareOptions {
   Explain explain = Explain::no;
-  NameMap names = {};  ///< what names of B are in A
+  NameMap names = {};                   ///< what names of B are in A
+  std::vector<std::string> nulls = {};  ///< folders of null runs (`add_null_runs`)
+  std::string referee_run = {};         ///< folder of a float64 run (`judge_by_run`)
 };
 
 /// Compares two run folders, step by step.

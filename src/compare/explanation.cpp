@@ -17,10 +17,13 @@ namespace {
 /// One run, and what is known of the result in question.
 struct Party {
   const std::string& folder;
-  const RunData& run;
+  const RunHead& run;
   const NameMap& names;
   Explanation::Side& side;
-  std::optional<ReplayedStep> own = {};  // computed on its device, in its numerics, with the bits that it recorded
+  std::uint64_t step;
+  RunReader reader{folder, run, step, step};
+  const RunTable& rows = *reader.next();  // the segment that holds the step
+  std::optional<ReplayedStep> own = {};   // computed on its device, in its numerics, with the bits that it recorded
   std::optional<std::uint64_t> recorded = {};
   std::optional<Array> values = {};
 };
@@ -32,19 +35,20 @@ std::optional<std::size_t> place_of(const std::vector<std::string>& names, const
 }
 
 /// The digest that a run recorded of a result.
-std::optional<std::uint64_t> recorded_digest(const RunData& run, std::uint64_t step, const std::string& name) {
-  const RunNames& names = run.description.names;
+std::optional<std::uint64_t> recorded_digest(const Party& party, const std::string& name) {
+  const RunNames& names = party.run.description.names;
+  const RunTable& rows = party.rows;
   const auto entry = [&](const std::vector<std::string>& columns, const std::vector<std::uint64_t>& table,
                          const std::string& column) -> std::optional<std::uint64_t> {
     const auto place = place_of(columns, column);
-    if (!place || table.size() < step * columns.size()) return std::nullopt;
-    return table[(step - 1) * columns.size() + *place];
+    if (!place || table.empty()) return std::nullopt;
+    return table[rows.row_of(party.step) * columns.size() + *place];
   };
   const TraceName parsed = TraceName::parse(name);
-  if (parsed.operation != "table") return entry(names.trace, run.table.trace, name);
-  if (parsed.phase == "gradients") return entry(names.parameters, run.table.gradients, parsed.module);
-  if (parsed.phase == "optimiser") return entry(names.optimiser, run.table.optimiser, parsed.module);
-  return entry(names.parameters, run.table.parameters, parsed.module);
+  if (parsed.operation != "table") return entry(names.trace, rows.trace, name);
+  if (parsed.phase == "gradients") return entry(names.parameters, rows.gradients, parsed.module);
+  if (parsed.phase == "optimiser") return entry(names.optimiser, rows.optimiser, parsed.module);
+  return entry(names.parameters, rows.parameters, parsed.module);
 }
 
 /// The result of a replay that a difference in a table of the run is about; "" when it is about none.
@@ -57,22 +61,23 @@ std::string result_name(const Divergence& first) {
 }
 
 /// Whether a step has the digests that a run recorded of it; one that recorded none has no bits to hold it against.
-bool is_as_recorded(const RunData& run, const StepRow& row) {
-  const std::size_t at = row.step - 1;
+bool is_as_recorded(const RunTable& rows, const StepRow& row) {
+  const std::size_t at = rows.row_of(row.step);
   const auto same = [&](const std::vector<std::uint64_t>& table, const std::vector<std::uint64_t>& digests) {
-    return table.size() >= row.step * digests.size() &&
+    return table.size() == rows.steps() * digests.size() &&
            std::equal(digests.begin(), digests.end(), table.begin() + static_cast<std::ptrdiff_t>(at * digests.size()));
   };
-  return run.table.loss_digest[at] == row.loss_digest && same(run.table.gradients, row.gradients) &&
-         same(run.table.optimiser, row.optimiser) && same(run.table.parameters, row.parameters);
+  return rows.loss_digest[at] == row.loss_digest && same(rows.gradients, row.gradients) &&
+         same(rows.optimiser, row.optimiser) && same(rows.parameters, row.parameters);
 }
 
-std::optional<ReplayedStep> own_step(const RunData& run, const Replay& replay) {
+std::optional<ReplayedStep> own_step(const Party& party, const Replay& replay) {
+  const RunHead& run = party.run;
   try {
     ReplayedStep own =
         replay.compute(replay.elsewhere(provenance_of(run, "device", "cpu"), provenance_of(run, "numerics", "exact")),
                        replay.before());
-    if (is_as_recorded(run, own.row)) return own;
+    if (is_as_recorded(party.rows, own.row)) return own;
   } catch (const Error&) {
     // Its device or numerics are not here: what it kept, or a cause, may still tell.
   }
@@ -87,8 +92,8 @@ std::string first_apart(const ReplayedStep& a, const ReplayedStep& b) {
 }
 
 /// Fills in what is known of the result on one side: from here, or from what its run kept.
-void find_values(Party& party, const ReplayedStep& exact, const std::string& name, std::uint64_t step) {
-  party.recorded = recorded_digest(party.run, step, name);
+void find_values(Party& party, const ReplayedStep& exact, const std::string& name) {
+  party.recorded = recorded_digest(party, name);
   const auto own = party.own ? party.own->find(name) : std::nullopt;
   if (own && !party.recorded) party.recorded = party.own->results[*own].digest;
   party.side.recorded = party.recorded.has_value();
@@ -99,7 +104,7 @@ void find_values(Party& party, const ReplayedStep& exact, const std::string& nam
     party.side.values = "this build";
     return;
   }
-  const std::string path = tensor_path(party.folder, step);
+  const std::string path = tensor_path(party.folder, party.step);
   if (!std::filesystem::exists(path)) return;
   std::vector<NamedArray> tensors = load_tensors(path);
   rename(tensors, party.names);
@@ -144,9 +149,9 @@ void compare_values_of(Explanation& why, const Array& a, const Array& b) {
 }
 
 /// Who is wrong: a side that promised the bits of exact and has others; else the referee decides.
-void decide(Explanation& why, const RunData& a, const RunData& b) {
-  const auto broke = [](const RunData& run, const Explanation::Side& side) {
-    return provenance_of(run, "numerics", "exact") == "exact" && side.recorded && !side.exact;
+void decide(Explanation& why, const RunHead& a, const RunHead& b) {
+  const auto broke = [](const RunHead& run, const Explanation::Side& side) {
+    return provenance_of(run, "numerics") == "exact" && side.recorded && !side.exact;
   };
   const bool a_broke = broke(a, why.a), b_broke = broke(b, why.b);
   if (a_broke || b_broke) {
@@ -167,7 +172,7 @@ void decide(Explanation& why, const RunData& a, const RunData& b) {
 
 }  // namespace
 
-Explanation explain(const std::string& folder_a, const RunData& a, const std::string& folder_b, const RunData& b,
+Explanation explain(const std::string& folder_a, const RunHead& a, const std::string& folder_b, const RunHead& b,
                     const NameMap& names_of_b, const Divergence& first, bool referee) {
   Explanation why;
   if (first.phase == "data") {
@@ -188,8 +193,8 @@ Explanation explain(const std::string& folder_a, const RunData& a, const std::st
   why.began_at = replay->began_at();
 
   const NameMap no_names;
-  Party parties[] = {{folder_a, a, no_names, why.a}, {folder_b, b, names_of_b, why.b}};
-  for (Party& party : parties) party.own = own_step(party.run, *replay);
+  Party parties[] = {{folder_a, a, no_names, why.a, first.step}, {folder_b, b, names_of_b, why.b, first.step}};
+  for (Party& party : parties) party.own = own_step(party, *replay);
   why.result = result_name(first);
   // The tables of a run name tensors; where both sides are computed here, these name the operation.
   if (first.table != "trace" && parties[0].own && parties[1].own)
@@ -207,7 +212,7 @@ Explanation explain(const std::string& folder_a, const RunData& a, const std::st
   }
   why.shape = exact.results[*place].value.shape;
   for (Party& party : parties) {
-    find_values(party, exact, why.result, first.step);
+    find_values(party, exact, why.result);
     find_cause_of(party, *replay, exact, why.result);
   }
   const std::optional<Array>&values_a = parties[0].values, &values_b = parties[1].values;

@@ -44,7 +44,7 @@ struct Explanation {
 /// data or code that reaches the recorded state, `unavailable` says so.
 ///
 ///     Explanation why = explain("runs/a", a, "runs/b", b, {}, first_divergence, true);
-Explanation explain(const std::string& folder_a, const RunData& a, const std::string& folder_b, const RunData& b,
+Explanation explain(const std::string& folder_a, const RunHead& a, const std::string& folder_b, const RunHead& b,
                     const NameMap& names_of_b, const Divergence& first, bool referee);
 
 }  // namespace assay

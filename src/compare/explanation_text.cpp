@@ -36,9 +36,9 @@ std::string histogram_text(const Explanation& why) {
   return text;
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 }  // namespace
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 std::vector<std::vector<std::string>> explanation_rows(const Explanation& why) {
   if (!why.unavailable.empty()) return {{"replay", "none: " + why.unavailable}};
@@ -72,7 +72,10 @@ std::vector<std::vector<std::string>> explanation_rows(const Explanation& why) {
 Json explanation_json(const Explanation& why) {
   if (!why.unavailable.empty()) return {{"unavailable", why.unavailable}};
   const auto side = [&](const Explanation::Side& side, const Judged* judged) {
-    Json json = {{"exact", side.exact}, {"values", text_or_null(side.values)}, {"cause", text_or_null(side.cause)}};
+    Json json = {{"recorded", side.recorded},
+                 {"exact", side.exact},
+                 {"values", text_or_null(side.values)},
+                 {"cause", text_or_null(side.cause)}};
     if (judged && judged->known) {
       json["ulps_from_float64"] = judged->ulps;
       json["share_of_bound"] = judged->of_bound;

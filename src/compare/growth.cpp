@@ -9,13 +9,20 @@
 
 #include "base/error.hpp"
 #include "base/sabotage.hpp"
-#include "compare/policy.hpp"
+#include "base/ulp.hpp"
 #include "compare/values.hpp"
 
 namespace assay {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Calls visit(view) with the elements of a parameter as what they are.
+template <class Visit>
+void visit_reals(const Array& array, Visit visit) {
+  if (array.type == ElementType::float64) return visit(array.view<double>());
+  visit(array.view<float>());
+}
 
 void require_same_parameters(const Checkpoint& a, const Checkpoint& b) {
   const auto text = [](const Checkpoint& checkpoint, std::size_t i) {
@@ -148,18 +155,25 @@ void GrowthCurve::add(const Checkpoint& a, const Checkpoint& b) {
     return append(all, 0, {});
   }
   std::vector<std::uint64_t> ulps;
+  std::size_t elements = 0;
+  for (const StoredParameter& parameter : a.parameters) elements += shape_count(parameter.value.shape);
+  ulps.reserve(elements);
   double all_differences = 0, all_squares = 0;
   for (std::size_t p = 0; p < a.parameters.size(); ++p) {
     const Array &array_a = a.parameters[p].value, &array_b = b.parameters[p].value;
-    const bool narrow = !(array_a.type == ElementType::float64 && array_b.type == ElementType::float64);
-    const std::vector<double> x = widen(array_a), y = widen(array_b);
     const std::size_t begin = ulps.size();
     double differences = 0, squares = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      differences += (x[i] - y[i]) * (x[i] - y[i]);
-      squares += x[i] * x[i];
-      ulps.push_back(ulps_between(x[i], y[i], narrow));
-    }
+    visit_reals(array_a, [&]<class T>(std::span<const T> in_a) {
+      visit_reals(array_b, [&]<class U>(std::span<const U> in_b) {
+        using Narrower = std::conditional_t<std::is_same_v<T, U>, T, float>;
+        for (std::size_t i = 0; i < in_a.size(); ++i) {
+          const double x = in_a[i], y = in_b[i];
+          differences += (x - y) * (x - y);
+          squares += x * x;
+          ulps.push_back(ulp_distance(static_cast<Narrower>(x), static_cast<Narrower>(y)));
+        }
+      });
+    });
     append(parameters[p], relative(differences, squares), std::span(ulps).subspan(begin));
     all_differences += differences;
     all_squares += squares;
@@ -167,7 +181,7 @@ void GrowthCurve::add(const Checkpoint& a, const Checkpoint& b) {
   append(all, relative(all_differences, all_squares), ulps);
 }
 
-std::vector<Metric> final_metrics(const RunData& a, const RunData& b) {
+std::vector<Metric> final_metrics(const RunHead& a, const RunHead& b) {
   if (!a.result || !b.result) return {};
   return {{"test_accuracy", a.result->test_accuracy, b.result->test_accuracy},
           {"test_loss", a.result->test_loss, b.result->test_loss}};

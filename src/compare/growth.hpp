@@ -60,7 +60,7 @@ struct Metric {
 };
 
 /// test_accuracy and test_loss of two complete runs; else empty.
-std::vector<Metric> final_metrics(const RunData& a, const RunData& b);
+std::vector<Metric> final_metrics(const RunHead& a, const RunHead& b);
 
 /// A run beside A that shows how far apart runs are without a mistake.
 struct NullRun {

@@ -78,6 +78,31 @@ std::vector<std::vector<std::string>> growth_rows(const Growth& growth) {
   return rows;
 }
 
+std::vector<std::vector<std::string>> referee_run_rows(const RefereeRun& run) {
+  std::vector<std::vector<std::string>> rows = {{"referee run", run.folder}};
+  rows.push_back({"", "A is off by " + course(run.a)});
+  rows.push_back({"", "B is off by " + course(run.b)});
+  rows.push_back({"further off", run.further().empty() ? "unknown" : run.further()});
+  for (const char* side : {"A", "B"}) {
+    std::string names;
+    for (const std::string& name : run.further_in(side)) names += (names.empty() ? "" : ", ") + name;
+    if (!names.empty()) rows.push_back({"", side + (" in " + names)});
+  }
+  return rows;
+}
+
+Json referee_run_json(const RefereeRun& run) {
+  Json a, b;
+  put_curve(a, run.a, run.loss_a);
+  put_curve(b, run.b, run.loss_b);
+  Json json = {{"run", run.folder}, {"further", nullptr}};
+  if (!run.further().empty()) json["further"] = run.further();
+  json["further_in"] = {{"a", run.further_in("A")}, {"b", run.further_in("B")}};
+  json["a"] = std::move(a);
+  json["b"] = std::move(b);
+  return json;
+}
+
 Json growth_json(const Growth& growth) {
   Json json;
   put_curve(json, growth.curve, growth.loss);

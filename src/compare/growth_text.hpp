@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compare/growth.hpp"
+#include "compare/referee_run.hpp"
 
 namespace assay {
 
@@ -13,7 +14,11 @@ namespace assay {
 /// None when the parameters are the same at every common checkpoint and there are no null runs.
 std::vector<std::vector<std::string>> growth_rows(const Growth& growth);
 
-/// The object that reference/commands.md documents.
+/// The same for a referee run: how far each side is from it, and who is further, of all parameters and of each.
+std::vector<std::vector<std::string>> referee_run_rows(const RefereeRun& run);
+
+/// The objects that reference/commands.md documents.
 nlohmann::ordered_json growth_json(const Growth& growth);
+nlohmann::ordered_json referee_run_json(const RefereeRun& run);
 
 }  // namespace assay

@@ -76,7 +76,7 @@ NameMap read_name_map(const std::string& path) {
   return map;
 }
 
-void rename(RunData& run, const NameMap& map) {
+void rename(RunHead& run, const NameMap& map) {
   RunNames& names = run.description.names;
   rename_columns(map, "parameters", names.parameters);
   rename_columns(map, "optimiser", names.optimiser);

@@ -31,7 +31,7 @@ NameMap read_name_map(const std::string& path);
 ///
 ///     RunData torch = read_run("runs/torch");
 ///     rename(torch, read_name_map("runs/torch/names.toml"));
-void rename(RunData& run, const NameMap& map);
+void rename(RunHead& run, const NameMap& map);
 
 /// The same for the parameters and optimiser tensors of a checkpoint of such a run, and for results that it kept.
 void rename(Checkpoint& checkpoint, const NameMap& map);

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "compare/number_text.hpp"
+#include "harness/progress.hpp"
 #include "harness/provenance.hpp"
 #include "kernels/digest.hpp"
 
@@ -37,18 +38,18 @@ std::optional<Checkpoint> checkpoint_until(const std::string& folder, std::uint6
 }
 
 /// Errors: CMP-2 unless a step that was computed again left the bits that the run recorded.
-void require_recorded(const std::string& folder, const RunData& run, const StepRow& row) {
-  const std::size_t width = run.description.names.parameters.size(), at = (row.step - 1) * width;
+void require_recorded(const std::string& folder, const RunNames& names, const RunTable& rows, const StepRow& row) {
+  const std::size_t width = names.parameters.size(), at = rows.row_of(row.step);
   const auto refuse = [&](const std::string& what, std::uint64_t expected, std::uint64_t found) {
     if (expected != found)
       throw Error("CMP-2", "replay of step " + std::to_string(row.step) + " of " + folder,
                   what + " with the recorded digest " + digest_text(expected), digest_text(found));
   };
-  refuse("sample ids", run.table.ids_digest[row.step - 1], row.ids_digest);
+  refuse("sample ids", rows.ids_digest[at], row.ids_digest);
   if (width == 0) return;  // it recorded no digests
-  refuse("a loss", run.table.loss_digest[row.step - 1], row.loss_digest);
+  refuse("a loss", rows.loss_digest[at], row.loss_digest);
   for (std::size_t i = 0; i < width; ++i)
-    refuse("parameter " + run.description.names.parameters[i], run.table.parameters[at + i], row.parameters[i]);
+    refuse("parameter " + names.parameters[i], rows.parameters[at * width + i], row.parameters[i]);
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ std::optional<std::size_t> ReplayedStep::find(const std::string& name) const {
   return static_cast<std::size_t>(found - results.begin());
 }
 
-Replay::Replay(const std::string& folder, const RunData& run, std::uint64_t step) : step_(step) {
+Replay::Replay(const std::string& folder, const RunHead& run, std::uint64_t step) : step_(step) {
   const ConfigurationText& text = run.description.configuration;
   configuration_ = parse_configuration(text.toml, folder + "/run.h5", text.overrides);
   configuration_.trace = {};
@@ -70,9 +71,14 @@ Replay::Replay(const std::string& folder, const RunData& run, std::uint64_t step
   Training& way = training(configuration_.run.numerics == "exact" ? exact() : configuration_);
   if (const auto state = checkpoint_until(folder, step < 2 ? 0 : step - 2)) way.restore(*state);
   began_at_ = way.step();
-  while (way.step() < step - 1) {
+  RunReader reader(folder, run, began_at_ + 1, step - 1);
+  Progress progress(step - 1, began_at_);
+  for (const RunTable* rows = nullptr; way.step() < step - 1;) {
     if (way.step() + 2 == step) earlier_ = way.checkpoint();
-    require_recorded(folder, run, way.advance());
+    const StepRow row = way.advance();
+    while (!rows || rows->steps() == 0 || rows->step.back() < row.step) rows = reader.next();
+    require_recorded(folder, run.description.names, *rows, row);
+    progress.show(row.step, "replay of " + folder);
   }
   before_ = way.checkpoint();
 }

@@ -37,11 +37,11 @@ struct ReplayedStep {
 /// Errors: RUN-3 when the data are not here or are others; CMP-2 when this build does not get to the recorded state,
 /// naming the step at which it leaves it; XFER-8 when a run of numerics fast had a device that is not here.
 ///
-///     Replay replay("runs/0001", read_run("runs/0001"), 172);
+///     Replay replay("runs/0001", read_head("runs/0001"), 172);
 ///     ReplayedStep here = replay.compute(replay.exact(), replay.before());
 class Replay {
  public:
-  Replay(const std::string& folder, const RunData& run, std::uint64_t step);
+  Replay(const std::string& folder, const RunHead& run, std::uint64_t step);
 
   std::uint64_t step() const { return step_; }
   /// Where training on began: the step of a checkpoint, 0 for the initial values.

@@ -105,6 +105,8 @@ std::vector<std::vector<std::string>> fact_rows(const Comparison& comparison) {
   }
   rows.push_back({"step time", "A " + milliseconds(comparison.a) + ", B " + milliseconds(comparison.b) + " (medians)"});
   for (auto& row : growth_rows(comparison.growth)) rows.push_back(std::move(row));
+  if (comparison.referee_run)
+    for (auto& row : referee_run_rows(*comparison.referee_run)) rows.push_back(std::move(row));
   if (comparison.other_element_type && comparison.policy.kind == Policy::Kind::bitwise)
     rows.push_back({"note", "one run computed in float32, the other in float64: compare them with close:RTOL,ATOL"});
   if (is_fast(comparison.a) != is_fast(comparison.b))
@@ -163,8 +165,6 @@ Json distances_json(const std::vector<NamedDifference>& list) {
   return rows;
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 }  // namespace
 
 std::string refusal_text(const Comparison& comparison) {
@@ -210,6 +210,7 @@ std::string comparison_json(const Comparison& comparison) {
                {"metrics", Json::object()},
                {"seconds_per_step", {{"a", a.seconds_per_step}, {"b", b.seconds_per_step}}},
                {"growth", growth_json(comparison.growth)},
+               {"referee_run", nullptr},
                {"per_step", distances_json(comparison.per_step)},
                {"tensors", distances_json(comparison.tensors)}};
   if (!comparison.refused.empty()) json["refused"] = refusal_text(comparison);
@@ -228,6 +229,7 @@ std::string comparison_json(const Comparison& comparison) {
                        {"a", element->a},
                        {"b", element->b},
                        {"ulp", element->ulp}};
+  if (comparison.referee_run) json["referee_run"] = referee_run_json(*comparison.referee_run);
   if (comparison.explanation) json["explanation"] = explanation_json(*comparison.explanation);
   for (const Metric& metric : comparison.metrics) json["metrics"][metric.name] = {{"a", metric.a}, {"b", metric.b}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace);

@@ -16,8 +16,8 @@ namespace assay {
 namespace {
 
 struct Counts {
-  std::atomic<std::uint64_t> live_bytes, allocations, requests, uploads, uploaded_bytes, downloads, downloaded_bytes,
-      launches;
+  std::atomic<std::uint64_t> live_bytes, peak_bytes, allocations, requests, uploads, uploaded_bytes, downloads,
+      downloaded_bytes, launches;
 };
 
 Counts& counts(Device device) {
@@ -66,8 +66,8 @@ void count(Access access, Site site, std::uint64_t bytes) {
 
 DeviceCounters device_counters(Device device) {
   Counts& c = counts(device);
-  return {c.live_bytes,     c.allocations, c.requests,         c.uploads,
-          c.uploaded_bytes, c.downloads,   c.downloaded_bytes, c.launches};
+  return {c.live_bytes,     c.peak_bytes, c.allocations,      c.requests, c.uploads,
+          c.uploaded_bytes, c.downloads,  c.downloaded_bytes, c.launches};
 }
 
 FaultScope::FaultScope(Device device, DeviceAction action, std::uint64_t nth) {
@@ -137,7 +137,11 @@ void launch(Device device, const char* kernel) {
 
 void access(Access access, Site site) { count(access, site, 0); }
 void held(Device device, std::int64_t bytes) noexcept {
-  add(counts(device).live_bytes, static_cast<std::uint64_t>(bytes));  // modulo 2⁶⁴, so a negative amount subtracts
+  Counts& c = counts(device);
+  const auto amount = static_cast<std::uint64_t>(bytes);  // modulo 2⁶⁴, so a negative amount subtracts
+  const std::uint64_t now = c.live_bytes.fetch_add(amount, std::memory_order_relaxed) + amount;
+  for (std::uint64_t peak = c.peak_bytes.load(std::memory_order_relaxed); bytes > 0 && now > peak;)
+    if (c.peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) break;
 }
 void requested(Device device) noexcept { add(counts(device).requests); }
 

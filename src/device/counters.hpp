@@ -13,6 +13,7 @@ namespace assay {
 /// Counts since the program started, over all threads.
 struct DeviceCounters {
   std::uint64_t live_bytes = 0;   ///< in buffers that somebody holds
+  std::uint64_t peak_bytes = 0;   ///< the most that live_bytes was
   std::uint64_t allocations = 0;  ///< buffers made
   std::uint64_t requests = 0;     ///< of those, how many needed memory that the device did not hold yet
   std::uint64_t uploads = 0, uploaded_bytes = 0;

@@ -12,6 +12,7 @@
 #include "base/sabotage.hpp"
 #include "checkpoint/run_file.hpp"
 #include "checkpoint/tensor_file.hpp"
+#include "device/counters.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "device/profile.hpp"
 #include "harness/progress.hpp"
@@ -260,6 +261,7 @@ RunOutcome run_experiment(const RunRequest& request) {
   require_same_data(request.source, before.provenance, data);
   RunOutcome outcome = Run(configuration, data, folder).execute(request.resume, request.command_line);
   outcome.numerics = configuration.run.numerics;
+  outcome.peak_bytes = device_counters(parse_device(configuration.run.device)).peak_bytes;
   if (from_folder && folder != request.source && !sabotaged("repeats_are_not_compared"))
     outcome.repeats = request.source;
   return outcome;

@@ -24,6 +24,7 @@ struct RunOutcome {
   std::string parameters_digest = {};
   std::optional<std::string> repeats = {};  ///< of a repeated run: the folder that it repeats
   std::string numerics = {};                ///< "exact" or "fast"
+  std::uint64_t peak_bytes = 0;             ///< the most that values on the device took
 };
 
 /// Trains as the configuration says and writes the run folder as reference/formats/run.md describes it, with progress

@@ -3,6 +3,7 @@
 //     benchmark_cases about
 //     benchmark_cases gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS [SUBSTRING]
 //     benchmark_cases train_step
+//     benchmark_cases runs steps|steps_apart|checkpoints|checkpoints_apart FOLDER MEGABYTES
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -11,6 +12,7 @@
 
 #include "base/build_info.hpp"
 #include "benchmark/measure.hpp"
+#include "benchmark/runs.hpp"
 #include "device/cpu/isa.hpp"
 #include "device/cpu/thread_pool.hpp"
 
@@ -18,7 +20,8 @@ namespace {
 
 int usage() {
   std::fprintf(stderr,
-               "usage: benchmark_cases about|train_step, or gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS\n");
+               "usage: benchmark_cases about|train_step, or gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS, or\n"
+               "       benchmark_cases runs steps|steps_apart|checkpoints|checkpoints_apart FOLDER MEGABYTES\n");
   return 2;
 }
 
@@ -38,6 +41,9 @@ int main(int count, char** arguments) try {
   if (name == "about") return about(), 0;
   if (name == "train_step") return assay::benchmark::serve_train_steps(), 0;
   if (count < 5) return usage();
+  if (name == "runs")
+    return assay::benchmark::write_runs(arguments[2], arguments[3], std::strtoull(arguments[4], nullptr, 10)) ? 0
+                                                                                                              : usage();
   const assay::benchmark::Options options{std::atoi(arguments[2]), std::atof(arguments[3]), std::atoll(arguments[4]),
                                           count > 5 ? arguments[5] : ""};
   if (name == "gemm") return assay::benchmark::gemm(options), 0;

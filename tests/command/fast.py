@@ -48,6 +48,20 @@ class Fast(CommandTest):
         done = run_assay("compare", exact, self.folder / "fast", "--policy", "close:1e-3,1e-3")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_CMP_5_a_float64_run_says_how_far_exact_and_fast_are_from_it(self):
+        self.trained_fast()
+        exact, reference = self.trained(*MODEL), self.folder / "reference"
+        self.assertEqual(self.train(*MODEL, "--device", "reference", out=reference).returncode, 0)
+        done = run_assay("compare", exact, self.folder / "fast", "--referee", reference, "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        referee = json.loads(done.stdout)["referee_run"]
+        self.assertEqual(referee["run"], str(reference))
+        self.assertIn(referee["further"], ("A", "B", "neither"))
+        for side in "ab":
+            self.assertEqual(referee[side]["steps"], [2, 4, 6])
+            self.assertTrue(all(0 < distance < 1e-5 for distance in referee[side]["all"]["relative"]), referee[side])
+        self.assert_refused(run_assay("compare", exact, exact, "--referee", exact), "CMP-4", "device is cpu")
+
     def test_CMP_4_an_exact_run_is_not_resumed_as_fast_nor_a_fast_one_as_exact(self):
         before = self.bytes_of(self.trained("--set", "train.steps=6"))
         self.assert_refused(self.train("--resume", "--numerics", "fast"), "CMP-4", "run.numerics", "exact", "fast")

@@ -27,6 +27,13 @@ if importlib.util.find_spec("torch"):
     import record_torch
 
 
+def digests_of(run, table, row):
+    """The digests of one row of a table."""
+    digests = np.empty((1, len(run.names[table])), np.uint64)
+    run.read_digests(table, row, digests)
+    return digests[0].tolist()
+
+
 class Anew(CommandTest):
     """Random numbers, order, initial values and digests: NumPy's against those of the command."""
 
@@ -41,7 +48,7 @@ class Anew(CommandTest):
         run = read_run(self.out, "A")
         initial = Experiment(run).initial_parameters()
         self.assertEqual([name for name, _ in initial], run.names["parameters"])
-        for (name, array), found in zip(initial, run.steps["parameters"][0]):
+        for (name, array), found in zip(initial, digests_of(run, "parameters", 0)):
             if name.endswith("weight"):
                 self.assertEqual(f"{numerics.digest(array):016x}", f"{int(found):016x}", name)
 
@@ -79,7 +86,7 @@ class Anew(CommandTest):
                 state = {name: dataset[()] for name, dataset in file["optimiser"].items()}
             for table, values in ("parameters", arrays), ("optimiser", state):
                 self.assertEqual([numerics.digest(values[name]) for name in run.names[table]],
-                                 run.steps[table][row].tolist(), path.name)
+                                 digests_of(run, table, row), path.name)
         self.assertEqual(numerics.digest_of_set([(n, arrays[n]) for n in run.names["parameters"]]),
                          run.result["parameters_digest"])
 
@@ -101,7 +108,7 @@ class Written(CommandTest):
 
     NAMES = {"parameters": ["w", "b"], "optimiser": ["v.w"], "masks": [], "trace": ["forward/0/Linear"]}
 
-    def write(self, folder, steps=3, loss=lambda step: 1 / step, names=NAMES, status="interrupted"):
+    def write(self, folder, steps=3, loss=lambda step: 1 / step, names=NAMES, status="interrupted", checkpoints=True):
         run = RunWriter(folder, CONFIGURATION, {"device": "abacus"}, names)
         weight = np.arange(6, dtype=np.float32).reshape(2, 3)
         for step in range(1, steps + 1):
@@ -112,6 +119,7 @@ class Written(CommandTest):
                        loss_digest=step, ids_digest=step, seconds=0.5, **row)
             if step == 2:
                 run.append_validation(0.5, 0.75)
+            if step == 2 and checkpoints:
                 parameters = [("w", weight), ("b", weight[0])]
                 run.save_checkpoint(parameters, [("v.w", 2 * weight)], "sgd", "abacus", {"epoch": 0})
                 run.save_tensors([("forward/0/Linear", weight)])
@@ -151,6 +159,24 @@ class Written(CommandTest):
         done = run_assay("compare", self.out, self.folder / "b", "--policy", "close:1e-3,1e-6")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("step 3: loss", done.stdout)
+
+    def test_a_report_has_the_names_of_the_first_run(self):
+        self.write(self.out)
+        names = {"parameters": ["kernel", "b"], "optimiser": ["v.kernel"], "masks": [], "trace": ["forward/0/Dense"]}
+        run = self.write(self.folder / "b", loss=lambda step: 1 / step + (step == 3), names=names, checkpoints=False)
+        (self.folder / "names.toml").write_text('[parameters]\nkernel = "w"\n[optimiser]\n"v.kernel" = "v.w"\n'
+                                                '[trace]\n"forward/0/Dense" = "forward/0/Linear"\n')
+        done = run_assay("report", self.out, run, "--out", self.folder / "page")
+        self.assertIn("parameter 1 is w in A, kernel in B", (self.folder / "page/index.html").read_text(), done.stderr)
+        done = run_assay("report", self.out, run, "--out", self.folder / "page", "--map", self.folder / "names.toml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = (self.folder / "page/index.html").read_text()
+        self.assertIn("part at step 3", page)
+        self.assertNotIn("kernel", page)
+        self.assertNotIn("that one run alone recorded", page)
+        done = run_assay("report", self.out, self.out, "--out", self.folder / "page", "--map", self.folder / "names.toml")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("CMP-4", done.stderr)
 
     def test_a_run_without_digests_needs_no_tables(self):
         self.write(self.out, steps=1, names={})

@@ -195,9 +195,9 @@ def explanation(result="backward/fc2/linear:1", wrong="B", reason="it promises n
     histogram = [1000, 200, 60, 18] + [0] * 30
     histogram[12] = 2
     return {"result": result, "shape": [10, 128], "began_at": 100,
-            "a": {"exact": True, "values": "this build", "cause": None, "ulps_from_float64": 0.4,
+            "a": {"recorded": True, "exact": True, "values": "this build", "cause": None, "ulps_from_float64": 0.4,
                   "share_of_bound": 0.011},
-            "b": {"exact": False, "values": "the cause", "cause": "the sum runs from the last term to the first",
+            "b": {"recorded": True, "exact": False, "values": "the cause", "cause": "the sum runs from the last term to the first",
                   "ulps_from_float64": 2047.4, "share_of_bound": 12.5},
             "elements": 1280, "different": 280,
             "element": {"index": [0, 3], "a": 0.12049275636672974, "b": 0.12049277871847153, "ulp": 3},

@@ -229,7 +229,7 @@ class Report(unittest.TestCase):
 
     def test_the_sentence_names_the_wrong_side_or_that_there_is_none(self):
         a, b, c = (read_run(folder, label) for folder, label in zip(self.sets["equal"], "ABC"))
-        hidden = {"exact": False, "values": None, "cause": None}
+        hidden = {"recorded": True, "exact": False, "values": None, "cause": None}
         for changes, words in (({"wrong": "A"}, "; A is wrong: because"),
                                ({"wrong": "B"}, "; C is wrong: because"),
                                ({"wrong": "both"}, "; both are wrong: because"),
@@ -286,7 +286,7 @@ class Report(unittest.TestCase):
         self.assertIn("No replay: FILE-3: data.path: expected <files>, found none.", page.text)
         self.assertNotIn("figure-ulps-B", [value for key, value in page.attributes if key == "id"])
         hidden = make_run.explanation(
-            wrong="unknown", b={"exact": False, "values": None, "cause": None}, element=None, histogram=[0] * 34,
+            wrong="unknown", b={"recorded": True, "exact": False, "values": None, "cause": None}, element=None, histogram=[0] * 34,
             different=0, elements=0, referee={"verdict": "unknown", "bound": "n"})
         text = Page(self.rendered(runs, make_run.traced(*runs, 200, 118, explained=hidden))).text
         for words in ("this build does not compute the bits of B; a run with --set "
@@ -399,7 +399,7 @@ class Report(unittest.TestCase):
         self.assertIn("running · 0 steps", Page((self.work / "out" / "index.html").read_text()).text)
 
     def test_a_moved_run_is_read_with_all_its_segments(self):
-        self.assertTrue(read_run(self.copy(), "B").same_bits(read_run(self.sets["equal"][0], "A")))
+        self.assertTrue(verdict.same_bits(read_run(self.copy(), "B"), read_run(self.sets["equal"][0], "A")))
 
     def test_a_segment_of_another_run_is_refused_by_name(self):
         run = self.copy("parted", 0)

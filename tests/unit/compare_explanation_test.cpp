@@ -1,6 +1,7 @@
 // What a replay says of two runs that part: element, cause, the wrong side.
 #include <boost/test/unit_test.hpp>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "checkpoint/tensor_file.hpp"
 #include "compare/verdict.hpp"
@@ -31,8 +32,10 @@ struct Runs {
   }
 
   /// The run again, in which `change` has changed the rows.
-  std::string copy(const std::string& of, const std::string& name, const std::function<void(StepRow&)>& change) const {
-    const RunData run = read_run(of);
+  std::string copy(const std::string& of, const std::string& name, const std::function<void(StepRow&)>& change,
+                   const std::string& without = "") const {
+    RunData run = read_run(of);
+    run.description.provenance.erase(without);
     RunWriter writer = RunWriter::create(folder / name, run.description);
     const RunTable& table = run.table;
     const RunNames& names = run.description.names;
@@ -102,6 +105,22 @@ BOOST_AUTO_TEST_CASE(CMP_2_a_flipped_bit_of_one_gradient_is_named_with_phase_mod
     const std::string text = verdict_text(comparison);
     BOOST_TEST(text.find("trace.tensors=[\"backward/fc2/linear:1\"]") != std::string::npos, text);
   }
+}
+
+BOOST_AUTO_TEST_CASE(CMP_5_a_run_that_does_not_say_its_numerics_promises_no_bits) {
+  const std::string a = run("a");
+  const auto flip = [](StepRow& row) {
+    if (row.step == 4) row.trace[column(row, "backward/fc2/linear:1")] ^= 1;
+  };
+  const std::string b = copy(a, "b", flip, "numerics");
+  const Comparison comparison = compare_runs(a, b, Policy{}, {.explain = Explain::replay});
+  const Explanation& why = explained(comparison);
+  BOOST_TEST(why.b.recorded);
+  BOOST_TEST(!why.b.exact);
+  BOOST_TEST(why.wrong == "unknown");
+  BOOST_TEST(why.reason == "one side promises no bits; --referee asks float64");
+  const auto json = nlohmann::json::parse(comparison_json(comparison));
+  BOOST_TEST(json["explanation"]["b"]["recorded"] == true);
 }
 
 BOOST_AUTO_TEST_CASE(CMP_2_exact_and_fast_part_at_an_operation_whose_cause_and_element_are_told) {

@@ -64,9 +64,7 @@ struct NullRuns {
   std::string a = write_run(folder / "a"), b = write_run(folder / "b", moved_by(1e-6));
 
   Comparison with(const std::vector<std::string>& nulls) const {
-    Comparison comparison = compare_runs(a, b, Policy{});
-    add_null_runs(comparison, nulls);
-    return comparison;
+    return compare_runs(a, b, Policy{}, {.nulls = nulls});
   }
   void check_no_null(const Script& script, const std::vector<std::string>& pieces) const {
     static int number = 0;

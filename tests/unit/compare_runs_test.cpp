@@ -105,6 +105,31 @@ BOOST_AUTO_TEST_CASE(CMP_2_every_table_of_a_step_is_compared_and_the_earliest_ma
   BOOST_TEST(both.first_divergence->also == std::vector<std::string>{"fc1.bias"}, boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(CMP_2_runs_whose_segments_end_at_other_steps_are_compared_step_by_step) {
+  Folder folder;
+  Script script;
+  script.steps = 40;
+  script.resolved["schedule.kind"] = "constant";
+  script.segment = 7;
+  const std::string a = write_run(folder / "whole", script);
+  script.segment = 3;
+  BOOST_TEST(compare_runs(a, write_run(folder / "same", script), Policy{}).holds);
+  for (const std::uint64_t apart : {1, 2, 7, 8, 9, 21, 40}) {
+    script.on_row = [=](StepRow& row) { row.optimiser[0] += row.step >= apart; };
+    const std::string b = write_run(folder / ("from" + std::to_string(apart)), script);
+    check_first(compare_runs(a, b, Policy{}), apart, "optimiser", "first_moment.fc1.weight");
+    check_first(compare_runs(b, a, Policy{}), apart, "optimiser", "first_moment.fc1.weight");
+  }
+  script.on_row = [](StepRow&) {};
+  script.steps = 50;
+  const std::string longer = write_run(folder / "longer", script);
+  for (const bool swapped : {false, true}) {
+    const Comparison comparison = compare_runs(swapped ? longer : a, swapped ? a : longer, Policy{});
+    BOOST_TEST(!comparison.first_divergence.has_value());
+    BOOST_TEST(comparison.steps_compared == 40u);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(CMP_2_the_checkpoint_behind_a_difference_shows_the_element) {
   Folder folder;
   Script script = at_step(3, [](StepRow& row) { ++row.parameters[0]; });
@@ -358,6 +383,48 @@ BOOST_AUTO_TEST_CASE(FILE_6_a_damaged_segment_or_checkpoint_is_an_error_that_nam
     std::filesystem::remove_all(folder / "a");
     std::filesystem::remove_all(folder / "b");
   }
+}
+
+void flip_last_byte(const std::string& path) {
+  std::string bytes = files_test::bytes_of(path);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  files_test::put_bytes(path, bytes);
+}
+
+BOOST_AUTO_TEST_CASE(FILE_6_a_damaged_last_byte_of_the_last_checkpoint_of_B_is_told) {
+  Folder folder;
+  write_run(folder / "a");
+  const std::string last = checkpoint_path(write_run(folder / "b") + "/checkpoints", 3);
+  BOOST_TEST(compare_runs(folder / "a", folder / "b", Policy{}).holds);
+  flip_last_byte(last);
+  files_test::refusal("FILE-6", {last, "SHA-256"}, [&] { compare_runs(folder / "a", folder / "b", Policy{}); });
+}
+
+BOOST_AUTO_TEST_CASE(FILE_6_of_several_damaged_files_the_first_in_order_is_told_however_the_threads_run) {
+  Folder folder;
+  const std::string a = write_run(folder / "a"), b = write_run(folder / "b");
+  const auto told = [&](const std::string& path) {
+    for (int i = 0; i < 20; ++i) files_test::refusal("FILE-6", {path}, [&] { compare_runs(a, b, Policy{}); });
+  };
+  flip_last_byte(checkpoint_path(b + "/checkpoints", 3));
+  flip_last_byte(checkpoint_path(a + "/checkpoints", 3));
+  told(checkpoint_path(a + "/checkpoints", 3));
+  flip_last_byte(checkpoint_path(b + "/checkpoints", 2));
+  told(checkpoint_path(b + "/checkpoints", 2));
+  flip_last_byte(b + "/steps-000001.h5");
+  told(b + "/steps-000001.h5");
+  files_test::put_bytes(a + "/run.h5", "");
+  told(a + "/run.h5");
+}
+
+BOOST_AUTO_TEST_CASE(CMP_2_one_element_far_behind_equal_ones_is_found) {
+  std::vector<float> values(5000, 1.5f);
+  const Array a = Array::of(values);
+  values[4321] = 1.5f + 0x1p-23f;
+  const ValueDifference difference = compare_arrays("x", a, Array::of(values), Policy{});
+  BOOST_TEST(difference.different == 1u);
+  BOOST_REQUIRE(difference.refused.has_value());
+  BOOST_TEST(difference.refused->index == 4321u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

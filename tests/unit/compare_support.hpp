@@ -15,6 +15,7 @@ using files_test::Folder;
 struct Script {
   std::uint64_t steps = 3;
   bool complete = true;
+  std::uint64_t segment = 0;  ///< steps of one, where a checkpoint does not end it before
   nlohmann::json resolved = {{"experiment.seed", 7}, {"experiment.name", "small"}, {"model.layers", {2, 2}},
                              {"run.device", "cpu"},  {"run.threads", 1},           {"schedule.kind", "one_cycle"},
                              {"train.steps", 3},     {"checkpoint.every", 2},      {"data.path", "/here"}};
@@ -81,6 +82,7 @@ inline std::string write_run(const std::string& folder, const Script& script = {
       script.on_validation(validation);
       writer.append(validation);
     }
+    if (script.segment > 0 && step % script.segment == 0) writer.close_segment();
     if (step != 2 && step != script.steps) continue;
     writer.close_segment();
     Checkpoint state = state_after(step);

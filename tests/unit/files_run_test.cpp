@@ -59,6 +59,35 @@ BOOST_AUTO_TEST_CASE(FILE_9_a_run_comes_back_row_by_row_with_its_description_and
   BOOST_TEST(data.result->parameters_digest == "ab");
 }
 
+BOOST_AUTO_TEST_CASE(FILE_9_a_reader_gives_the_segments_that_hold_the_steps_asked_for_and_reads_no_other) {
+  Folder folder;
+  RunWriter run = RunWriter::create(folder.path(), small_description());
+  for (const std::uint64_t last : {4, 8, 9, 12}) {
+    append_until(run, last);
+    run.close_segment();
+  }
+  const RunHead head = read_head(folder.path());
+  BOOST_REQUIRE(head.segments.size() == 4u);
+  put_bytes(folder / head.segments[3].file, "damaged");
+  const auto last_steps = [&](std::uint64_t from, std::uint64_t to) {
+    std::vector<std::uint64_t> found;
+    RunReader reader(folder.path(), head, from, to);
+    while (const RunTable* rows = reader.next()) {
+      found.push_back(rows->step.back());
+      BOOST_TEST(rows->parameters[2 * rows->row_of(rows->step.back()) + 1] == 10 * rows->step.back() + 1);
+    }
+    return found;
+  };
+  using Steps = std::vector<std::uint64_t>;
+  BOOST_TEST(last_steps(1, 9) == (Steps{4, 8, 9}), boost::test_tools::per_element());
+  BOOST_TEST(last_steps(4, 5) == (Steps{4, 8}), boost::test_tools::per_element());
+  BOOST_TEST(last_steps(5, 5) == (Steps{8}), boost::test_tools::per_element());
+  BOOST_TEST(last_steps(5, 4).empty());
+  RunReader all(folder.path(), head);
+  for (int i = 0; i < 3; ++i) all.next();
+  refusal("FILE-6", {head.segments[3].file}, [&] { all.next(); });
+}
+
 BOOST_AUTO_TEST_CASE(FILE_9_h5py_sees_all_segments_as_one_also_after_the_folder_was_moved) {
   Folder folder;
   RunWriter run = RunWriter::create(folder / "run", small_description());
