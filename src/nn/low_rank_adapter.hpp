@@ -17,6 +17,9 @@ struct LowRankOptions {
 /// every element (for finite x·Aᵀ), and y − (+0) has the bits of y, −0 included, where y + (+0) would turn −0 into +0
 /// (LORA-1).
 /// Source: E. Hu et al., "LoRA: low-rank adaptation of large language models" (2021).
+///
+///     LowRankAdapter adapter(784, 10, {.rank = 4, .alpha = 8}, random["fc"]["adapter"], cpu);
+///     Variable y = adapter.add_to(linear(x, weight, bias), x);
 class LowRankAdapter {
  public:
   /// A drawn by `xavier_uniform` from the stream "….down" of the scope, B zero. Errors: LORA-2 for a rank outside

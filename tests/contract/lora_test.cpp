@@ -97,6 +97,19 @@ CONTRACT(LORA_1_the_contribution_is_alpha_over_rank_times_both_factors) {
   check_close_to_oracle(gradient.value(), adaptable.adapter(0).up.gradient(), 8, "gradient of up");
 }
 
+CONTRACT(LORA_1_what_an_adapter_computes_is_traced_as_its_own) {
+  Adaptable adaptable(device);
+  attach_adapters(adaptable.model, {"fc2"}, lora_options, 5);
+  std::vector<std::string> seen;
+  {
+    const TraceScope trace([&](const TracedResult& result) { seen.push_back(result.module + "/" + result.operation); });
+    adaptable.model.forward(drawn({6, 11}, 1, device));
+  }
+  const std::vector<std::string> expected{"fc1/linear",        "fc2/linear",         "fc2.adapter/linear",
+                                          "fc2.adapter/scale", "fc2.adapter/linear", "fc2.adapter/subtract"};
+  BOOST_TEST(seen == expected, boost::test_tools::per_element());
+}
+
 CONTRACT(LORA_2_a_rank_above_the_smaller_width_and_an_alpha_that_is_no_positive_number_are_refused) {
   Adaptable adaptable(device);
   const Observed before = adaptable.observe_all();
