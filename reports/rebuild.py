@@ -1,23 +1,25 @@
-# What a run of an MLP began from, made again in NumPy: its data, the batch of each step, its initial parameters.
+# What a run began from, made again in NumPy: its data, the batch of each step, its initial parameters.
 """A run's configuration and its digests are all that this reads of it, so that what agrees was computed twice."""
 
 import gzip
 import hashlib
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from numerics import digest, he_normal, shuffled, stream_key, uniform
+from numerics import digest, he_normal, normal, shuffled, stream_key, uniform
 from read_run import ReportError
 
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+BYTES = 256  # the vocabulary of a text
 
 
 @dataclass
 class Samples:
-    inputs: np.ndarray  # float32 [N, features]
-    labels: np.ndarray  # int64 [N]
+    inputs: np.ndarray  # float32 [N, features], or tokens, int64 [N, context]
+    labels: np.ndarray  # int64 [N], or [N, context]
 
     def __getitem__(self, which):
         return Samples(self.inputs[which], self.labels[which])
@@ -31,16 +33,24 @@ def require(run, what, expected, found):
         raise ReportError("RUN-3", f"rebuild {run.path}: {what}", expected, found)
 
 
-def read_idx(run, folder, name):
-    """An IDX file of bytes or float32, whose SHA-256 must be the run's."""
-    path = Path(folder) / f"{name}.gz"
-    path = path if path.exists() else Path(folder) / name
+def require_data(run, what, name, content):
+    require(run, f"SHA-256 of {what}", run.provenance.get(f"data.{name}", "(none)"),
+            hashlib.sha256(content).hexdigest())
+    return content
+
+
+def read_data(run, path):
+    """The bytes of a file, whose SHA-256 must be the run's."""
     try:
-        raw = path.read_bytes()
+        return require_data(run, path, path.name, path.read_bytes())
     except OSError as error:
         raise ReportError("RUN-3", f"read {path}", "the data of the run", error.strerror) from None
-    require(run, f"SHA-256 of {path}", run.provenance.get(f"data.{path.name}", "(none)"),
-            hashlib.sha256(raw).hexdigest())
+
+
+def read_idx(run, folder, name):
+    """An IDX file of bytes or float32."""
+    path = Path(folder) / f"{name}.gz"
+    raw = read_data(run, path if path.exists() else Path(folder) / name)
     data = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
     rank = data[3]
     shape = np.frombuffer(data, ">i4", rank, 4)
@@ -62,9 +72,28 @@ def make_synthetic(run, config, name, part):
     u = uniform(stream_key(0, "data.synthetic.samples"), count * features, part).reshape(count, features)
     noise = np.float32(config["data.synthetic.noise"])
     inputs = centres[labels] + noise * (np.float32(2) * u - np.float32(1))
-    sha = hashlib.sha256(inputs.tobytes() + labels.astype("<i4").tobytes()).hexdigest()
-    require(run, f"SHA-256 of the synthetic {name} set", run.provenance.get(f"data.synthetic.{name}", "(none)"), sha)
+    require_data(run, f"the synthetic {name} set", f"synthetic.{name}",
+                 inputs.tobytes() + labels.astype("<i4").tobytes())
     return Samples(inputs, labels)
+
+
+def read_bible(run):
+    """The verses, a line each, without the reference that the program prints before them."""
+    command = ["bible", "-p", "/usr/lib", "-f", "gen1:1-rev22:21"]
+    try:
+        printed = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ReportError("RUN-3", "run bible", "its verses (Debian package bible-kjv)", str(error)) from None
+    text = b"".join(line.partition(b" ")[2] for line in printed.splitlines(keepends=True))
+    return require_data(run, "the Bible", "bible-kjv", text)
+
+
+def cut_text(text, context, test):
+    """(train, test): sample i has context bytes from i·context on, its labels those one further."""
+    count = (len(text) - 1) // context
+    tokens = np.frombuffer(text, np.uint8).astype(np.int64)
+    all_of_it = Samples(*(tokens[begin:begin + count * context].reshape(count, context) for begin in (0, 1)))
+    return all_of_it[:count - test], all_of_it[count - test:]
 
 
 class Experiment:
@@ -80,10 +109,14 @@ class Experiment:
 
     def __init__(self, run):
         self.run, self.config = run, run.config
-        if self.config["data.kind"] == "synthetic":
+        kind, path = self.config["data.kind"], Path(self.config["data.path"])
+        if kind == "synthetic":
             train, test = (make_synthetic(run, self.config, *part) for part in (("train", 0), ("test", 1)))
+        elif kind in ("text", "bible_kjv"):
+            text = read_bible(run) if kind == "bible_kjv" else read_data(run, path)
+            train, test = cut_text(text, self.config["data.context"], self.config["data.test"])
         else:
-            train, test = (read_idx_samples(run, self.config["data.path"], *names) for names in (FILES[:2], FILES[2:]))
+            train, test = (read_idx_samples(run, path, *names) for names in (FILES[:2], FILES[2:]))
         if self.config["data.limit"]:
             train, test = (samples[:self.config["data.limit"]] for samples in (train, test))
         kept = len(train) - self.config["data.validation"]
@@ -109,9 +142,32 @@ class Experiment:
 
     def initial_parameters(self):
         """(name, float32 array) of each parameter, in the model's order."""
-        widths, parameters = self.config["model.layers"], []
-        for layer, (fan_in, out) in enumerate(zip(widths[:-1], widths[1:]), 1):
-            name = f"fc{layer}.weight"
-            parameters.append((name, he_normal((out, fan_in), stream_key(self.config["experiment.seed"], name))))
-            parameters.append((f"fc{layer}.bias", np.zeros(out, np.float32)))
-        return parameters
+        key = lambda name: stream_key(self.config["experiment.seed"], name)
+        zeros = lambda name, width: (f"{name}.bias", np.zeros(width, np.float32))
+
+        def linear(name, fan_in, out):
+            return (f"{name}.weight", he_normal((out, fan_in), key(f"{name}.weight"))), zeros(name, out)
+
+        def norm(name):
+            return (f"{name}.scale", np.ones(width, np.float32)), zeros(name, width)
+
+        def embedding(name, rows):
+            values = normal(key(f"{name}.weight"), rows * width) * np.float32(0.02)
+            return f"{name}.weight", values.reshape(rows, width)
+
+        if self.config["model.kind"] == "mlp":
+            widths = self.config["model.layers"]
+            layers = enumerate(zip(widths[:-1], widths[1:]), 1)
+            return [parameter for i, extents in layers for parameter in linear(f"fc{i}", *extents)]
+        width, hidden = self.config["model.width"], self.config["model.hidden"]
+        parameters = [embedding("token_embedding", BYTES), embedding("position_embedding", self.config["data.context"])]
+        for block in (f"blocks.{i}" for i in range(self.config["model.blocks"])):
+            parameters += norm(f"{block}.attention_norm")
+            for name in "query", "key", "value", "output":
+                parameters += linear(f"{block}.attention.{name}", width, width)
+            parameters += norm(f"{block}.feed_forward_norm")
+            parameters += linear(f"{block}.feed_forward.expand", width, hidden)
+            parameters += linear(f"{block}.feed_forward.project", hidden, width)
+        parameters += norm("final_norm")
+        head = linear("language_model_head", width, BYTES)
+        return parameters + list(head[1:] if self.config["model.tied"] else head)

@@ -2,7 +2,7 @@
 # PyTorch runs as Assay run folders: a recorder for any training script, and the command that repeats an Assay run.
 """As a library, Recorder writes what a training in PyTorch does; reports/README.md has an example.
 
-As a command, record_torch.py RUN --out FOLDER trains the MLP of an Assay run again in PyTorch: the initial parameters
+As a command, record_torch.py RUN --out FOLDER trains the model of an Assay run again in PyTorch: the initial parameters
 and the batches are made anew in NumPy (rebuild.py), the learning rates are the run's, the rest is PyTorch's.
 FOLDER/names.toml maps its names to the run's: assay compare RUN FOLDER --map FOLDER/names.toml --policy close:1e-3,1e-6
 """
@@ -23,6 +23,7 @@ import torch
 from numerics import digest, digest_of_set
 from read_run import ReportError, read_run
 from rebuild import Experiment
+from torch_model import ACTIVATIONS, SLOTS, make_model, make_names
 from write_run import RunWriter
 
 NO_CONTENT = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict)  # their result is that of their last child
@@ -174,12 +175,9 @@ class Recorder:
         self.close()
 
 
-# The command: an MLP that an Assay run trained
+# The command: a model that an Assay run trained
 
-ACTIVATIONS = {"relu": torch.nn.ReLU, "gelu": torch.nn.GELU, "tanh": torch.nn.Tanh, "sigmoid": torch.nn.Sigmoid}
-SLOTS = {"sgd": {"momentum_buffer": "velocity"}, "adam": {"exp_avg": "first_moment", "exp_avg_sq": "second_moment"}}
-SLOTS["adamw"] = SLOTS["adam"]
-SUPPORTED = {"model.kind": ("mlp",), "model.dropout": (0,), "model.activation": tuple(ACTIVATIONS),
+SUPPORTED = {"model.kind": ("mlp", "decoder"), "model.dropout": (0,), "model.activation": tuple(ACTIVATIONS),
              "loss.kind": ("cross_entropy",), "optimiser.kind": tuple(SLOTS), "train.shards": (1,)}
 
 
@@ -190,14 +188,8 @@ def check_supported(run):
                               str(run.config.get(key)))
 
 
-def make_model(experiment):
-    parameters = [torch.from_numpy(array) for _, array in experiment.initial_parameters()]
-    modules = []
-    for weight, bias in zip(parameters[::2], parameters[1::2]):
-        linear = torch.nn.Linear(*reversed(weight.shape))
-        linear.load_state_dict({"weight": weight, "bias": bias})
-        modules += [linear, ACTIVATIONS[experiment.config["model.activation"]]()]
-    return torch.nn.Sequential(*modules[:-1])
+def make_criterion(config):
+    return torch.nn.CrossEntropyLoss(label_smoothing=config["loss.label_smoothing"])
 
 
 def make_optimiser(config, parameters):
@@ -210,35 +202,6 @@ def make_optimiser(config, parameters):
     return make(parameters, 1, [config[key] for key in betas], config["optimiser.epsilon"], decay)
 
 
-def make_names(config):
-    """Tables from the names of `make_model` to the run's, for what both compute.
-
-    The run's `linear` has the rectifier in it: it is the result of the module behind. Other activations are operations
-    outside of a module, numbered in the order in which the step comes to them.
-    """
-    layers, kind = len(config["model.layers"]) - 1, config["model.activation"]
-    activation = ACTIVATIONS[kind].__name__
-    number = lambda name, n: name if n == 1 else f"{name}#{n}"
-    parameters, trace = {}, {}
-    for layer in range(1, layers + 1):
-        module, ours = 2 * (layer - 1), f"fc{layer}/linear"
-        for operand, name in enumerate(("weight", "bias"), 1):
-            parameters[f"{module}.{name}"] = f"fc{layer}.{name}"
-            trace[f"backward/{module}/Linear:{operand}"] = f"backward/{ours}:{operand}"
-        fused = kind == "relu" and layer < layers
-        trace[f"forward/{module + 1}/{activation}" if fused else f"forward/{module}/Linear"] = f"forward/{ours}"
-        if layer > 1:
-            trace[f"backward/{module}/Linear:0"] = f"backward/{ours}:0"
-        if kind != "relu" and layer < layers:
-            trace[f"forward/{module + 1}/{activation}"] = number(f"forward//{kind}", layer)
-            trace[f"backward/{module + 1}/{activation}:0"] = number(f"backward//{kind}:0", layers - layer)
-    trace["forward//CrossEntropyLoss"] = "forward//cross_entropy"
-    trace["backward//CrossEntropyLoss:0"] = "backward//cross_entropy:0"
-    optimiser = {f"{slot}.{name}": f"{our_slot}.{our_name}"
-                 for slot, our_slot in SLOTS[config["optimiser.kind"]].items() for name, our_name in parameters.items()}
-    return {"parameters": parameters, "optimiser": optimiser, "trace": trace}
-
-
 def clip(parameters, limit):
     """The global norm of the gradients, which are shortened to the limit when it is above (0: never)."""
     norm = np.sqrt(sum(float(p.grad.double().square().sum()) for p in parameters))
@@ -249,41 +212,47 @@ def clip(parameters, limit):
 
 
 def evaluate(model, criterion, samples, batch):
-    """Mean loss and share of right answers."""
+    """Mean loss and share of right answers over all labels."""
     model.eval()
     loss, right = 0.0, 0
     with torch.no_grad():
         for begin in range(0, len(samples), batch):
             part = samples[begin:begin + batch]
-            logits, labels = model(torch.from_numpy(part.inputs)), torch.from_numpy(part.labels)
-            loss += criterion(logits, labels).item() * len(part)
+            logits, labels = model(torch.from_numpy(part.inputs)), torch.from_numpy(part.labels).flatten()
+            loss += criterion(logits, labels).item() * len(labels)
             right += int((logits.argmax(1) == labels).sum())
     model.train()
-    return loss / len(samples), right / len(samples)
+    return loss / samples.labels.size, right / samples.labels.size
+
+
+def train(experiment, model, criterion, optimiser, steps):
+    """Takes the first steps of the run, and gives (ids, loss, norm of all gradients) after each."""
+    config, parameters = experiment.config, list(model.parameters())
+    for step in range(1, steps + 1):
+        ids = experiment.ids(step)
+        batch = experiment.train[ids]
+        optimiser.param_groups[0]["lr"] = float(experiment.run.steps["learning_rate"][step - 1])
+        optimiser.zero_grad()
+        loss = criterion(model(torch.from_numpy(batch.inputs)), torch.from_numpy(batch.labels).flatten())
+        loss.backward()
+        norm = clip(parameters, config["train.clip_norm"])
+        optimiser.step()
+        yield ids, loss, norm
 
 
 def repeat(run, out, steps):
     """Trains the first `steps` steps of the run in PyTorch, into the folder `out`."""
     check_supported(run)
     experiment, config = Experiment(run), run.config
-    model = make_model(experiment)
+    model, criterion = make_model(experiment), make_criterion(config)
     evaluation_batch = config["train.evaluation_batch"]
-    criterion = torch.nn.CrossEntropyLoss(label_smoothing=config["loss.label_smoothing"])
     optimiser = make_optimiser(config, list(model.parameters()))
     resolved = {**config, "run.device": "pytorch cpu", "trace.level": "op"}
     provenance = {key: text for key, text in run.provenance.items() if key.startswith("data")}
     validated = set(run.validation["step"].tolist())
     saved = {int(path.stem[5:]) for path in (Path(run.path) / "checkpoints").glob("step-*.h5")}
-    with Recorder(model, optimiser, out, criterion, make_names(config), resolved, provenance) as recorder:
-        for step in range(1, steps + 1):
-            ids = experiment.ids(step)
-            batch = experiment.train[ids]
-            optimiser.param_groups[0]["lr"] = float(run.steps["learning_rate"][step - 1])
-            optimiser.zero_grad()
-            loss = criterion(model(torch.from_numpy(batch.inputs)), torch.from_numpy(batch.labels))
-            loss.backward()
-            norm = clip(list(model.parameters()), config["train.clip_norm"])
-            optimiser.step()
+    with Recorder(model, optimiser, out, criterion, make_names(config, model), resolved, provenance) as recorder:
+        for step, (ids, loss, norm) in enumerate(train(experiment, model, criterion, optimiser, steps), 1):
             recorder.step(loss, ids, experiment.place(step)[0], norm)
             if step in validated:
                 recorder.validation(*evaluate(model, criterion, experiment.validation, evaluation_batch))
@@ -295,7 +264,7 @@ def repeat(run, out, steps):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="record_torch.py", description="Repeats the Assay run of an MLP in PyTorch.",
+    parser = argparse.ArgumentParser(prog="record_torch.py", description="Repeats an Assay run in PyTorch.",
                                      epilog="example: record_torch.py runs/0001 --out runs/torch")
     parser.add_argument("run", metavar="RUN", help="the folder of an Assay run that recorded its digests")
     parser.add_argument("--out", required=True, metavar="FOLDER", help="folder for the new run and its names.toml")

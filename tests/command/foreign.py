@@ -243,8 +243,9 @@ class Torch(CommandTest):
     def check_trace(self):
         """The map covers names of the trace, each second one behind its first; the trace has the gradients before a
         clipping; the whole tensors of step 1 have its digests."""
-        config = read_run(self.out, "A").config
-        names = record_torch.make_names(config)["trace"]
+        experiment = Experiment(read_run(self.out, "A"))
+        config, model = experiment.config, record_torch.make_model(experiment)
+        names = record_torch.make_names(config, model)["trace"]
         with h5py.File(self.torch / "run.h5") as file:
             trace = dict(zip(file["names/trace"].asstr(), file["steps/trace"][0].tolist()))
             gradients = dict(zip(file["names/parameters"].asstr(), file["steps/gradients"][0].tolist()))
