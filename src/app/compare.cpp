@@ -9,7 +9,7 @@
 namespace assay::app {
 namespace {
 
-struct CompareOptions {
+struct CompareArguments {
   std::string a, b, policy = "bitwise", names;
   std::vector<std::string> nulls;
   CLI::Option* referee = nullptr;
@@ -17,7 +17,7 @@ struct CompareOptions {
   JsonOutput json;
 };
 
-int execute(const CompareOptions& options) {
+int execute(const CompareArguments& options) {
   const Comparison comparison = compare_runs(
       options.a, options.b, parse_policy(options.policy),
       {options.referee->count() > 0 ? Explain::referee : Explain::replay,
@@ -30,7 +30,7 @@ int execute(const CompareOptions& options) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto options = std::make_shared<CompareOptions>();
+  auto options = std::make_shared<CompareArguments>();
   CLI::App& command =
       *app.add_subcommand("compare", "Compare two runs: the first difference, its size, its cause, the wrong side");
   command.add_option("a", options->a, "Folder of a run")->required()->type_name("RUN_A");

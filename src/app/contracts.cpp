@@ -19,7 +19,7 @@
 namespace assay::app {
 namespace {
 
-struct ContractsOptions {
+struct ContractsArguments {
   std::vector<std::string> ids;
   std::string device, junit_file;
   JsonOutput json;
@@ -48,7 +48,7 @@ bool wanted(const Case& entry, const std::vector<std::string>& ids) {
          });
 }
 
-std::vector<Case> selected(const std::vector<Case>& cases, const ContractsOptions& options) {
+std::vector<Case> selected(const std::vector<Case>& cases, const ContractsArguments& options) {
   for (const std::string& id : options.ids)
     if (std::none_of(cases.begin(), cases.end(), [&](const Case& entry) { return wanted(entry, {id}); }))
       throw Error("RUN-6", "contracts", "an id such as XFER-2, or a group such as XFER", "\"" + id + "\"");
@@ -130,7 +130,7 @@ int list(const std::vector<Case>& cases) {
   return fine;
 }
 
-int check(const ContractsOptions& options) {
+int check(const ContractsArguments& options) {
   const TemporaryFolder folder;
   const std::string program = test_program(false);
   const std::vector<Case> cases = selected(all_cases(program, folder), options);
@@ -217,7 +217,7 @@ void print_ids(const std::string& label, const std::vector<std::string>& ids) {
   for (const std::string& id : ids) std::cout << ' ' << id;
 }
 
-int sabotage(const ContractsOptions& options) {
+int sabotage(const ContractsArguments& options) {
   const TemporaryFolder folder;
   const std::string program = test_program(true);
   std::vector<Case> cases = selected(all_cases(program, folder), options);
@@ -276,7 +276,7 @@ int sabotage(const ContractsOptions& options) {
 }  // namespace
 
 void add_contracts(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ContractsOptions>();
+  auto options = std::make_shared<ContractsArguments>();
   CLI::App& command = *app.add_subcommand("contracts", "Test the promises, and that their tests can fail");
   command.add_option("ids", options->ids, "Only these: rows (XFER-2) or groups (XFER)")->type_name("ID");
   command.add_option("--device", options->device,

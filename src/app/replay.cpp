@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* verdict_names[] = {"passed", "failed", "unsupported"};
 
-struct ReplayOptions {
+struct ReplayArguments {
   std::string file, device = "cpu";
   JsonOutput json;
 };
@@ -40,7 +40,7 @@ struct Replay {
   Counts all;
 };
 
-Replay replay(const ReplayOptions& options) {
+Replay replay(const ReplayArguments& options) {
   Replay replay{read_golden(options.file), {}, {}, {}};
   for (const GoldenRecord& record : replay.golden.records) {
     const GoldenResult result = run_record(record, parse_device(options.device));
@@ -76,7 +76,7 @@ void print_failure(const GoldenRecord& record, const GoldenResult& result) {
               comparable ? std::to_string(difference.ulp).c_str() : "NaN", record.tolerance.text.c_str());
 }
 
-void print(const ReplayOptions& options, const Replay& replay) {
+void print(const ReplayArguments& options, const Replay& replay) {
   std::size_t width = 9;
   for (const auto& [name, counts] : replay.operations) width = std::max(width, name.size());
   const int column = static_cast<int>(width);
@@ -98,7 +98,7 @@ Json counts_json(const Counts& counts) {
   return json;
 }
 
-std::string json_text(const ReplayOptions& options, const Replay& replay) {
+std::string json_text(const ReplayArguments& options, const Replay& replay) {
   Json json{{"file", options.file}, {"source", replay.golden.source}, {"device", options.device}};
   json["holds"] = replay.all.of[1] == 0;
   json.update(counts_json(replay.all));
@@ -129,7 +129,7 @@ std::string json_text(const ReplayOptions& options, const Replay& replay) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-int execute(const ReplayOptions& options) {
+int execute(const ReplayArguments& options) {
   const Replay done = replay(options);
   options.json.write(options.json.wanted() ? json_text(options, done) : "");
   if (!options.json.alone()) print(options, done);
@@ -139,7 +139,7 @@ int execute(const ReplayOptions& options) {
 }  // namespace
 
 void add_replay(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ReplayOptions>();
+  auto options = std::make_shared<ReplayArguments>();
   CLI::App& command = *app.add_subcommand("replay", "Run recorded operations and compare with their recorded results");
   command.add_option("golden", options->file, "File of records, such as scripts/onnx_to_golden writes")
       ->required()

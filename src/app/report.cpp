@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct ReportOptions {
+struct ReportArguments {
   std::vector<std::string> runs, nulls;
   std::string out, policy = "bitwise", names;
 };
@@ -105,7 +105,7 @@ void require_modules() {
                                 : "some missing; install them with: apt-get install " + missing);
 }
 
-int execute(const ReportOptions& options) {
+int execute(const ReportArguments& options) {
   const Policy policy = parse_policy(options.policy);
   const fs::path script = reports_folder() / "report.py";
   require_modules();
@@ -127,7 +127,7 @@ int execute(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ReportOptions>();
+  auto options = std::make_shared<ReportArguments>();
   CLI::App& command =
       *app.add_subcommand("report", "Write a page with curves, verdicts and provenance of one or more runs");
   command.add_option("runs", options->runs, "Folders of runs; each is compared with the first")

@@ -12,8 +12,9 @@ using namespace assay::test;
 
 namespace {
 
-constexpr DecoderOptions tiny{.vocabulary = 5, .context = 4, .width = 4, .heads = 2, .blocks = 2, .hidden = 6};
-constexpr DecoderOptions small{.vocabulary = 11, .context = 34, .width = 12, .heads = 3, .blocks = 2, .hidden = 20};
+constexpr DecoderOptions tiny_decoder{.vocabulary = 5, .context = 4, .width = 4, .heads = 2, .blocks = 2, .hidden = 6};
+constexpr DecoderOptions small_decoder{
+    .vocabulary = 11, .context = 34, .width = 12, .heads = 3, .blocks = 2, .hidden = 20};
 
 Tensor ids_of(const std::vector<std::int32_t>& ids, const Shape& shape, Device device) {
   return Tensor::from(ids, shape, device);
@@ -52,7 +53,7 @@ void check_same_step(const DecoderStep& expected, const DecoderStep& found, cons
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(LAYER_3_the_parameters_of_a_decoder_have_stated_names_in_stated_order) {
-  const DecoderOnlyTransformer model(tiny, Random(1));
+  const DecoderOnlyTransformer model(tiny_decoder, Random(1));
   std::vector<std::string> expected{"token_embedding.weight", "position_embedding.weight"};
   const auto add = [&](const std::string& module, const std::vector<std::string>& names) {
     for (const std::string& name : names) expected.push_back(module + "." + name);
@@ -74,35 +75,35 @@ BOOST_AUTO_TEST_CASE(LAYER_3_the_parameters_of_a_decoder_have_stated_names_in_st
 }
 
 CONTRACT(NUM_9_a_later_token_changes_no_bit_of_the_logits_before_it) {
-  DecoderOnlyTransformer model(small, Random(2));
+  DecoderOnlyTransformer model(small_decoder, Random(2));
   model.to(device);
   const EvalScope evaluation;
-  const std::vector<std::int32_t> ids = some_ids(small.context, 11);
-  const Tensor before = model.forward(ids_of(ids, {1, small.context}, device)).value();
+  const std::vector<std::int32_t> ids = some_ids(small_decoder.context, 11);
+  const Tensor before = model.forward(ids_of(ids, {1, small_decoder.context}, device)).value();
   for (std::int64_t t : {0, 1, 31, 32, 33}) {
     std::vector<std::int32_t> other = ids;
     other[static_cast<std::size_t>(t)] = (other[static_cast<std::size_t>(t)] + 1) % 11;
-    const Tensor after = model.forward(ids_of(other, {1, small.context}, device)).value();
+    const Tensor after = model.forward(ids_of(other, {1, small_decoder.context}, device)).value();
     check_same_bits(before.slice(1, 0, t), after.slice(1, 0, t), "before token " + std::to_string(t));
     BOOST_TEST(doubles(before.slice(1, t, t + 1)) != doubles(after.slice(1, t, t + 1)), "token " << t << " is seen");
   }
 }
 
 CONTRACT(NUM_9_a_shorter_sequence_and_a_row_alone_have_the_bits_of_the_whole_batch) {
-  DecoderOnlyTransformer model(small, Random(2));
+  DecoderOnlyTransformer model(small_decoder, Random(2));
   model.to(device);
   const EvalScope evaluation;
-  const Tensor ids = ids_of(some_ids(3 * small.context, 11), {3, small.context}, device);
+  const Tensor ids = ids_of(some_ids(3 * small_decoder.context, 11), {3, small_decoder.context}, device);
   const Tensor all = model.forward(ids).value();
   for (std::int64_t row = 0; row < 3; ++row)
-    for (std::int64_t length : {std::int64_t{1}, std::int64_t{20}, small.context})
+    for (std::int64_t length : {std::int64_t{1}, std::int64_t{20}, small_decoder.context})
       check_same_bits(all.slice(0, row, row + 1).slice(1, 0, length),
                       model.forward(ids.slice(0, row, row + 1).slice(1, 0, length)).value(),
                       "row " + std::to_string(row) + ", " + std::to_string(length) + " tokens");
 }
 
 CONTRACT(NUM_9_materialised_and_flash_training_have_the_same_bits) {
-  DecoderOptions options = small;
+  DecoderOptions options = small_decoder;
   options.dropout = 0.2;
   const DecoderStep flash = decoder_step(options, device);
   options.materialised = true;
@@ -110,7 +111,7 @@ CONTRACT(NUM_9_materialised_and_flash_training_have_the_same_bits) {
 }
 
 CONTRACT(NUM_10_checkpointed_blocks_have_the_bits_of_plain_ones) {
-  DecoderOptions options = small;
+  DecoderOptions options = small_decoder;
   options.dropout = 0.2;
   for (const bool tied : {false, true}) {
     options.tied = tied;
@@ -122,8 +123,8 @@ CONTRACT(NUM_10_checkpointed_blocks_have_the_bits_of_plain_ones) {
 }
 
 CONTRACT(CHECK_2_the_gradient_of_the_bias_of_keys_is_zero_by_algebra) {
-  DecoderOnlyTransformer model(small, Random(5));
-  const DecoderStep step = decoder_step(small, device);
+  DecoderOnlyTransformer model(small_decoder, Random(5));
+  const DecoderStep step = decoder_step(small_decoder, device);
   const ParameterList parameters = model.parameters();
   double global = 0, of_biases = 0;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -136,7 +137,7 @@ CONTRACT(CHECK_2_the_gradient_of_the_bias_of_keys_is_zero_by_algebra) {
 }
 
 CONTRACT(REG_15_a_tied_head_adds_its_gradient_to_the_table_of_tokens) {
-  DecoderOptions options = tiny;
+  DecoderOptions options = tiny_decoder;
   options.tied = true;
   DecoderOnlyTransformer model(options, Random(1));
   BOOST_TEST(model.parameter_count() == 377 - 5 * 4);
@@ -148,7 +149,7 @@ CONTRACT(REG_15_a_tied_head_adds_its_gradient_to_the_table_of_tokens) {
 }
 
 CONTRACT(LAYER_3_a_decoder_refuses_ids_that_do_not_fit) {
-  DecoderOnlyTransformer model(tiny, Random(1));
+  DecoderOnlyTransformer model(tiny_decoder, Random(1));
   model.to(device);
   const auto refused = [&](const std::vector<std::int32_t>& ids, const Shape& shape, const std::string& text) {
     check_refused([&] { model.forward(ids_of(ids, shape, device)); }, "LAYER-3", text);
@@ -156,11 +157,11 @@ CONTRACT(LAYER_3_a_decoder_refuses_ids_that_do_not_fit) {
   refused({1, 2}, {2}, "DecoderOnlyTransformer: expected ids [B, T] with T from 1 to the context 4, found [2]");
   refused({1, 2, 3, 4, 0}, {1, 5}, "found [1, 5]");
   refused({1, 5}, {1, 2}, "embedding: expected an id from 0 to 4 at element 1, found 5");
-  DecoderOptions options = tiny;
+  DecoderOptions options = tiny_decoder;
   options.heads = 3;
   check_refused([&] { DecoderOnlyTransformer(options, Random(1)); }, "LAYER-3",
                 "CausalSelfAttention: expected heads that divide the width, found 3 heads of 4");
-  options = tiny;
+  options = tiny_decoder;
   options.blocks = 0;
   check_refused([&] { DecoderOnlyTransformer(options, Random(1)); }, "LAYER-3", "at least 1 block");
 }

@@ -21,7 +21,7 @@ std::string hex(std::uint64_t number) {
 }
 
 /// "weight [2, 3], bias [3]".
-std::string listed(const Module& module) {
+std::string names_and_shapes(const Module& module) {
   std::string text;
   for (const NamedParameter& entry : module.parameters())
     text += (text.empty() ? "" : ", ") + entry.name + " " + to_string(entry.parameter->value().shape());
@@ -167,7 +167,7 @@ CONTRACT(LAYER_3_the_mean_of_cross_entropy_is_over_the_scored_rows) {
 CONTRACT(LAYER_3_an_embedding_starts_normal_and_gives_the_rows_of_its_table) {
   Random random(7);
   Embedding layer(48, 70, random["tokens"]);
-  BOOST_TEST(listed(layer) == "weight [48, 70]");
+  BOOST_TEST(names_and_shapes(layer) == "weight [48, 70]");
   layer.to(device);
   const Tensor& weight = layer.parameters()[0].parameter->value();
   BOOST_TEST(hex(kernels::digest(weight)) == "719476023e433a5d", hex(kernels::digest(weight)));
@@ -185,7 +185,7 @@ CONTRACT(LAYER_3_an_embedding_starts_normal_and_gives_the_rows_of_its_table) {
 
 CONTRACT(LAYER_3_a_layer_norm_starts_with_scale_1_and_bias_0_and_is_the_operation) {
   LayerNorm layer(7);
-  BOOST_TEST(listed(layer) == "scale [7], bias [7]");
+  BOOST_TEST(names_and_shapes(layer) == "scale [7], bias [7]");
   layer.to(device);
   const Tensor x = drawn({2, 3, 7}, 1, -2, 2, device), ones = Tensor::full({7}, 1, device),
                bias = drawn({7}, 2, device);
@@ -201,7 +201,8 @@ CONTRACT(LAYER_3_a_feed_forward_expands_activates_and_projects) {
   for (Activation activation : {Activation::gelu, Activation::relu}) {
     Random random(7), same(7);
     FeedForward layer(5, 9, activation, random["block"]);
-    BOOST_TEST(listed(layer) == "expand.weight [9, 5], expand.bias [9], project.weight [5, 9], project.bias [5]");
+    BOOST_TEST(names_and_shapes(layer) ==
+               "expand.weight [9, 5], expand.bias [9], project.weight [5, 9], project.bias [5]");
     Linear expand(5, 9, same["block"]["expand"]), project(9, 5, same["block"]["project"]);
     layer.to(device);
     expand.to(device);

@@ -39,10 +39,10 @@ epochs = 2
 every = 2
 )";
 
-struct Runs {
+struct RunPair {
   Folder folder;
   std::string toml = folder / "small.toml", a = folder / "a", b = folder / "b";
-  Runs() { files_test::put_bytes(toml, experiment); }
+  RunPair() { files_test::put_bytes(toml, experiment); }
 };
 
 /// Every file of a folder and its bytes.
@@ -53,7 +53,7 @@ std::map<std::string, std::string> contents(const std::string& folder) {
   return files;
 }
 
-BOOST_FIXTURE_TEST_SUITE(harness_run, Runs)
+BOOST_FIXTURE_TEST_SUITE(harness_run, RunPair)
 
 BOOST_AUTO_TEST_CASE(RUN_2_the_folder_alone_repeats_a_run_and_the_bits_agree) {
   run_experiment({.source = toml, .overrides = {"experiment.seed=9", "optimiser.kind=sgd", "train.steps=5"}, .out = a});

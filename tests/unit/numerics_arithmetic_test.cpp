@@ -13,7 +13,7 @@ namespace {
 
 using namespace assay;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float infinity_32 = std::numeric_limits<float>::infinity();
 constexpr float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
 float any_float(std::uint64_t n) { return std::bit_cast<float>(numerics::random_block(1, n / 4, 0).word[n % 4]); }
@@ -46,9 +46,10 @@ BOOST_AUTO_TEST_CASE(NUM_2_fma_has_the_bits_of_the_instruction_where_binary64_al
 }
 
 BOOST_AUTO_TEST_CASE(NUM_2_fma_has_the_bits_of_the_instruction_on_special_operands) {
-  const std::array<float, 17> special = {0.0f,  -0.0f,     1.0f,      -1.0f,     0x1p-149f,        -0x1p-149f,
-                                         2.0f,  0x1p-126f, -0x1p-75f, 0x1p-74f,  0x1.fffffep+127f, -0x1.fffffep+127f,
-                                         0.75f, infinity,  -infinity, 0x1p+126f, quiet_nan};
+  const std::array<float, 17> special = {
+      0.0f,  -0.0f,       1.0f,         -1.0f,     0x1p-149f,        -0x1p-149f,
+      2.0f,  0x1p-126f,   -0x1p-75f,    0x1p-74f,  0x1.fffffep+127f, -0x1.fffffep+127f,
+      0.75f, infinity_32, -infinity_32, 0x1p+126f, quiet_nan};
   for (const float a : special)
     for (const float b : special)
       for (const float c : special) check_fma(a, b, c);
@@ -63,7 +64,7 @@ BOOST_AUTO_TEST_CASE(multiply_add_rounds_once_in_binary32_and_twice_in_binary64)
 
 BOOST_AUTO_TEST_CASE(maximum_prefers_NaN_to_numbers_and_plus_zero_to_minus_zero_in_either_position) {
   const auto bits = [](auto a, auto b) { return numerics::canonical_bits(numerics::maximum(a, b)); };
-  for (const float other : {1.0f, -infinity, infinity, quiet_nan}) {
+  for (const float other : {1.0f, -infinity_32, infinity_32, quiet_nan}) {
     BOOST_CHECK_EQUAL(bits(quiet_nan, other), numerics::canonical_nan_32);
     BOOST_CHECK_EQUAL(bits(other, quiet_nan), numerics::canonical_nan_32);
   }
@@ -80,7 +81,7 @@ BOOST_AUTO_TEST_CASE(relu_keeps_NaN_and_gives_plus_zero_below_zero) {
   BOOST_CHECK_EQUAL(numerics::canonical_bits(numerics::relu(-0.0f)), 0u);
   BOOST_CHECK_EQUAL(numerics::relu(-1.0f), 0.0f);
   BOOST_CHECK_EQUAL(numerics::relu(2.0), 2.0);
-  BOOST_CHECK_EQUAL(numerics::canonical_bits(numerics::relu_gradient(0.0f, infinity)), 0u);
+  BOOST_CHECK_EQUAL(numerics::canonical_bits(numerics::relu_gradient(0.0f, infinity_32)), 0u);
   BOOST_CHECK_EQUAL(numerics::canonical_bits(numerics::relu_gradient(-1.0f, quiet_nan)), 0u);
   BOOST_CHECK_EQUAL(numerics::relu_gradient(1.0f, -3.0f), -3.0f);
   BOOST_CHECK_EQUAL(numerics::relu_gradient(quiet_nan, 5.0f), 5.0f);
@@ -91,10 +92,10 @@ BOOST_AUTO_TEST_CASE(the_distance_of_two_values_counts_the_steps_between_them) {
   BOOST_CHECK_EQUAL(ulp_distance(0x1.000002p+0f, 0x1.fffffep-1f), 2u);
   BOOST_CHECK_EQUAL(ulp_distance(-0.0f, 0.0f), 1u);
   BOOST_CHECK_EQUAL(ulp_distance(-0x1p-149f, 0x1p-149f), 3u);
-  BOOST_CHECK_EQUAL(ulp_distance(0x1.fffffep+127f, infinity), 1u);
-  BOOST_CHECK_EQUAL(ulp_distance(infinity, -infinity), 2u * 0x7f800000u + 1u);
+  BOOST_CHECK_EQUAL(ulp_distance(0x1.fffffep+127f, infinity_32), 1u);
+  BOOST_CHECK_EQUAL(ulp_distance(infinity_32, -infinity_32), 2u * 0x7f800000u + 1u);
   BOOST_CHECK_EQUAL(ulp_distance(quiet_nan, -quiet_nan), 0u);
-  BOOST_CHECK_EQUAL(ulp_distance(quiet_nan, infinity), ~std::uint64_t{0});
+  BOOST_CHECK_EQUAL(ulp_distance(quiet_nan, infinity_32), ~std::uint64_t{0});
   BOOST_CHECK_EQUAL(ulp_distance(1.0, 1.0 + 0x1p-52), 1u);
   BOOST_CHECK_EQUAL(ulp_distance(-0.0, 0.0), 1u);
   BOOST_CHECK_EQUAL(ulp_distance(-2.5, -2.5), 0u);
