@@ -9,8 +9,8 @@
 namespace assay {
 namespace {
 
-constexpr const char* format = "assay-nf4";
-constexpr std::uint64_t format_version = 1;
+constexpr const char* nf4_format = "assay-nf4";
+constexpr std::uint64_t nf4_format_version = 1;
 
 // All or none: what was packed before one is refused becomes dense again, with the parameter that it had.
 void install(const std::vector<NamedLinear>& linears, std::vector<Nf4> packed) {
@@ -51,7 +51,7 @@ void save_packed(const std::string& path, const Module& model) {
     if (linear->packed()) names.push_back(name);
   if (names.empty()) throw Error("NF4-4", "save " + path, "a model with packed layers", "none");
   write_sealed(path, [&](hdf5::Group& root) {
-    write_format(root, format, format_version);
+    write_format(root, nf4_format, nf4_format_version);
     root.write_strings("names", names);
     hdf5::Group layers = root.create_group("layers");
     for (const auto& [name, linear] : linears_of(model)) {
@@ -69,7 +69,7 @@ void save_packed(const std::string& path, const Module& model) {
 }
 
 void load_packed(const std::string& path, Module& model) {
-  const SealedFile file = open_format(path, format, format_version);
+  const SealedFile file = open_format(path, nf4_format, nf4_format_version);
   const hdf5::Group layers = file.root.group("layers");
   const std::vector<NamedLinear> linears =
       listed_linears(model, file.root.read_strings("names"), "load " + path, "NF4-4");
