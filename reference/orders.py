@@ -48,7 +48,7 @@ def binary(elements):
 
 ORDERS = {
     "lane": (lane, (1, 9, 31, 32, 33, 64, 100, 4096, 4097, 8193)),
-    "chain": (chain, (1, 2, 511, 512, 513, 1025)),
+    "chain": (chain, (1, 2, 33, 511, 512, 513, 1025)),
     "ascending": (chained, (1, 33, 513)),
     "descending": (lambda elements: chained(elements[::-1]), (1, 2, 9)),
     "binary": (binary, (1, 2, 4, 8, 32)),

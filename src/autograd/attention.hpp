@@ -3,6 +3,7 @@
 
 #include "autograd/variable.hpp"
 #include "kernels/attention.hpp"
+#include "kernels/defects.hpp"
 
 namespace assay {
 
@@ -28,12 +29,17 @@ using AttentionOptions = kernels::AttentionOptions;
 inline Variable attention(const Variable& q, const Variable& k, const Variable& v, const Tensor& mask,
                           const AttentionOptions& options) {
   auto result = kernels::attention(q.value(), k.value(), v.value(), mask, options);
+  if (sabotaged("attention_sees_the_next_key"))
+    result.output = kernels::defects::with_the_next_key(result.output, q.value(), k.value(), v.value(), mask, options);
   std::vector<Variable> inputs{q, k, v};
   if (mask.defined()) inputs.emplace_back(mask);
   return custom_gradient("attention", result.output, inputs,
                          [q = q.value(), k = k.value(), v = v.value(), mask, options, result](
                              const Tensor& upstream, const std::vector<bool>& needed) {
-                           auto gradients = kernels::attention_gradient(q, k, v, mask, options, result, upstream);
+                           const bool whole = !sabotaged("gradients_of_scores_keep_their_mean");
+                           auto gradients = kernels::attention_gradient(
+                               q, k, v, mask, options, whole ? result : kernels::defects::without_output(result),
+                               upstream);
                            gradients.resize(needed.size());
                            return gradients;
                          });

@@ -48,6 +48,8 @@ std::vector<double> computed(const Replay& replay, const ReplayedStep& exact, st
   return result;
 }
 
+/// Whether rounding is bounded by the sizes of the operands. Attention's is not: exp of |q|·|k| says nothing about its
+/// weights, while its result, a mean of values, has their size.
 bool is_sum(const TraceName& name) {
   static const std::set<std::string> sums = {"linear", "matmul",     "sum",          "add",     "multiply",
                                              "divide", "maximum",    "relu",         "dropout", "embedding",

@@ -12,6 +12,14 @@
 
 namespace assay {
 
+/// Functions for each type of a field, to visit it with.
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
 /// One key of an experiment file, tied to the member of one `Configuration` that holds its value.
 struct ConfigurationKey {
   using Field = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::int64_t>*,

@@ -6,6 +6,7 @@
 #include "autograd/checkpoint.hpp"
 #include "autograd/ops.hpp"
 #include "models/adapter.hpp"
+#include "models/decoder.hpp"
 #include "models/mlp.hpp"
 #include "models/quantised.hpp"
 #include "nn/embedding.hpp"
@@ -49,13 +50,15 @@ class Cases {
   void add_layer(const char* name, Variable x, std::shared_ptr<Layer> layer) {
     Leaves leaves = parameters_of(*layer);
     leaves.insert(leaves.begin(), x);
-    add(name, leaves, [layer](const Leaves& in) { return layer->forward(in[0]); });
+    add(
+        name, leaves, [layer](const Leaves& in) { return layer->forward(in[0]); }, zeros_of(*layer, 1));
   }
   /// And for one of ids.
-  void add_embedding(const char* name, const std::vector<std::int32_t>& ids, std::shared_ptr<Embedding> layer,
-                     std::vector<ZeroGradient> zeros) {
-    const Shape shape{static_cast<std::int64_t>(ids.size())};
+  template <class Layer>
+  void add_layer_of_ids(const char* name, const std::vector<std::int32_t>& ids, const Shape& shape,
+                        std::shared_ptr<Layer> layer, std::vector<ZeroGradient> zeros) {
     auto compute = [=](const Leaves& in) { return layer->forward(Tensor::from(ids, shape, in[0].device())); };
+    for (const ZeroGradient& zero : zeros_of(*layer, 0)) zeros.push_back(zero);
     add(name, parameters_of(*layer), compute, std::move(zeros));
   }
 
@@ -79,6 +82,16 @@ class Cases {
   std::vector<GradcheckCase> all;
 
  private:
+  /// Biases of keys, `before` leaves being ahead of the parameters.
+  static std::vector<ZeroGradient> zeros_of(Module& layer, std::size_t before) {
+    std::vector<ZeroGradient> zeros;
+    for (const NamedParameter& entry : layer.parameters()) {
+      if (entry.name == "key.bias" || entry.name.ends_with(".key.bias"))
+        zeros.push_back({before, 0, entry.parameter->value().size(), "it moves all scores of a query by as much"});
+      ++before;
+    }
+    return zeros;
+  }
   Leaves parameters_of(Module& layer) const {
     layer.to(device_);
     Leaves leaves;
@@ -116,6 +129,17 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
   c.add("log_softmax", {c.leaf({3, 5})}, [](const Leaves& in) { return log_softmax(in[0]); });
   c.add("layer_norm", {c.leaf({2, 3, 5}), c.leaf({5}, 0.5, 1.5), c.leaf({5})},
         [](const Leaves& in) { return layer_norm(in[0], in[1], in[2], 1e-5); });
+  const auto attends = [&](std::int64_t queries, std::int64_t keys, bool masked, bool materialised) {
+    c.add("attention", {c.leaf({2, queries, 6}), c.leaf({2, keys, 6}), c.leaf({2, keys, 6})}, [=](const Leaves& in) {
+      std::vector<std::uint8_t> kept;
+      for (std::int64_t i = 0; masked && i < 2 * 3 * queries * keys; ++i) kept.push_back(i % 5 != 2);
+      const Tensor mask = masked ? like(in[0], kept, {2, 3, queries, keys}) : Tensor();
+      return attention(in[0], in[1], in[2], mask, {.heads = 3, .p = masked ? 0.3 : 0, .materialised = materialised});
+    });
+  };
+  attends(4, 4, false, false);
+  attends(4, 4, true, true);
+  attends(2, 5, true, false);
   c.add("matmul", {c.leaf({2, 3, 5}), c.leaf({5, 4})}, [](const Leaves& in) { return matmul(in[0], in[1]); });
   c.add("linear", {c.leaf({2, 3, 5}), c.leaf({4, 5}), c.leaf({4})},
         [](const Leaves& in) { return linear(in[0], in[1], in[2]); });
@@ -151,14 +175,27 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
 
   Random random(7);
   c.add_layer("Linear", c.leaf({3, 5}), std::make_shared<Linear>(5, 4, random["linear"]));
-  c.add_embedding("Embedding", {3, 0, 3}, std::make_shared<Embedding>(4, 5, random["embedding"]),
-                  {{0, 5, 15, "rows 1 and 2 are not used"}});
+  c.add_layer_of_ids("Embedding", {3, 0, 3}, {3}, std::make_shared<Embedding>(4, 5, random["embedding"]),
+                     {{0, 5, 15, "rows 1 and 2 are not used"}});
   c.add_layer("LayerNorm", c.leaf({3, 5}), std::make_shared<LayerNorm>(5));
   c.add_layer("FeedForward", c.leaf({3, 5}),
               std::make_shared<FeedForward>(5, 7, Activation::gelu, random["feed_forward"]));
   c.add_layer("Dropout", c.leaf({3, 5}), std::make_shared<Dropout>(0.4, random["dropout"]));
   c.add_layer("Mlp", c.leaf({3, 5}),
               std::make_shared<Mlp>(std::vector<std::int64_t>{5, 7, 4}, Activation::gelu, 0.2, random["mlp"]));
+  c.add_layer("CausalSelfAttention", c.leaf({2, 3, 4}),
+              std::make_shared<CausalSelfAttention>(4, 2, 0.2, false, random["attention"]));
+  DecoderOptions decoder{.vocabulary = 5, .context = 4, .width = 4, .heads = 2, .blocks = 1, .hidden = 6};
+  decoder.dropout = 0.2;
+  c.add_layer("TransformerBlock", c.leaf({2, 3, 4}), std::make_shared<TransformerBlock>(decoder, random["block"]));
+  c.add_layer_of_ids(
+      "DecoderOnlyTransformer", {3, 0, 3, 1, 1, 0}, {2, 3},
+      std::make_shared<DecoderOnlyTransformer>(decoder, random["decoder"]),
+      {{0, 8, 12, "token 2 is not used"}, {0, 16, 20, "token 4 is not used"}, {1, 12, 16, "position 3 is not used"}});
+  decoder.tied = true;
+  c.add_layer_of_ids("DecoderOnlyTransformer", {3, 0, 3, 1, 1, 0}, {2, 3},
+                     std::make_shared<DecoderOnlyTransformer>(decoder, random["decoder"]),
+                     {{1, 12, 16, "position 3 is not used"}});
   const std::vector<std::int64_t> widths{5, 7, 4};
   c.add_adapted("LowRankAdapter", c.leaf({3, 5}), std::make_shared<Mlp>(widths, Activation::tanh, 0, random["dense"]),
                 false);

@@ -54,6 +54,12 @@ std::optional<std::int64_t> count(const Attributes& attributes) {
   return attributes.contains("count") ? std::optional(integer(attributes, "count")) : std::nullopt;
 }
 
+AttentionOptions attention_options(const Attributes& attributes) {
+  return {.heads = integer(attributes, "heads"),
+          .p = attributes.contains("p") ? number(attributes, "p") : 0,
+          .materialised = attributes.contains("materialised") && value<bool>(attributes, "materialised")};
+}
+
 CrossEntropyOptions cross_entropy_options(const Attributes& attributes) {
   CrossEntropyOptions options{.count = count(attributes)};
   if (attributes.contains("label_smoothing")) options.label_smoothing = number(attributes, "label_smoothing");
@@ -77,6 +83,13 @@ const std::vector<Operation>& operations() {
   using At = const Attributes&;
   static const std::vector<Operation> table = {
       {"add", 2, 2, {}, [](In in, At) { return add(in[0], in[1]); }},
+      {"attention",
+       3,
+       4,
+       {{"heads", Kind::int64}, {"materialised", Kind::truth, false}, {"p", Kind::number, false}},
+       [](In in, At a) {
+         return attention(in[0], in[1], in[2], in.size() > 3 ? in[3].value() : Tensor(), attention_options(a));
+       }},
       {"cross_entropy",
        2,
        2,

@@ -6,6 +6,7 @@
 
 #include "autograd/ops.hpp"
 #include "base/sabotage.hpp"
+#include "data/text.hpp"
 #include "harness/training.hpp"
 #include "kernels/digest.hpp"
 #include "numerics/philox.hpp"
@@ -42,6 +43,19 @@ std::uint64_t outcome(const Computation& operation, const std::vector<Tensor>& i
   return digest;
 }
 
+/// Of everything that the training records in its steps.
+std::uint64_t digest_of(const Configuration& configuration, const Datasets& data) {
+  Training training(configuration, data);
+  std::uint64_t digest = 0;
+  for (std::int64_t step = 0; step < configuration.train.steps; ++step) {
+    StepRow row = training.advance();
+    for (const auto* table : {&row.parameters, &row.gradients, &row.optimiser, &row.masks})
+      for (std::uint64_t value : *table) digest = digest * 31 + value;
+    digest = digest * 31 + row.loss_digest + row.ids_digest + std::bit_cast<std::uint64_t>(row.gradient_norm);
+  }
+  return digest;
+}
+
 std::uint64_t trained(Device device, std::vector<std::string> overrides) {
   overrides.insert(overrides.end(),
                    {"run.device=" + to_string(device), "data.kind=synthetic", "data.synthetic.samples=200",
@@ -49,15 +63,20 @@ std::uint64_t trained(Device device, std::vector<std::string> overrides) {
                     "train.steps=12", "train.batch=30"});
   Configuration configuration = parse_configuration("", "selftest", overrides);
   Datasets data = load_datasets(configuration.data);
-  Training training(configuration, data);
-  std::uint64_t digest = 0;
-  for (int step = 0; step < 12; ++step) {
-    StepRow row = training.advance();
-    for (const auto* table : {&row.parameters, &row.gradients, &row.optimiser, &row.masks})
-      for (std::uint64_t value : *table) digest = digest * 31 + value;
-    digest = digest * 31 + row.loss_digest + row.ids_digest + std::bit_cast<std::uint64_t>(row.gradient_norm);
-  }
-  return digest;
+  return digest_of(configuration, data);
+}
+
+/// Of attention, blocks and tied tables.
+std::uint64_t trained_decoder(Device device) {
+  Text text;
+  for (int i = 0; i < 300; ++i) text.bytes += static_cast<char>('a' + i * i % 7 + i % 3);
+  TrainAndTest sets = cut_text(text, 9, 4);
+  return digest_of(parse_configuration("", "selftest",
+                                       {"run.device=" + to_string(device), "model.kind=decoder", "model.width=12",
+                                        "model.heads=3", "model.blocks=2", "model.hidden=20", "model.activation=gelu",
+                                        "model.tied=true", "model.dropout=0.2", "train.steps=2", "train.batch=8",
+                                        "train.shards=2", "train.clip_norm=0.5"}),
+                   {sets.train, {}, sets.test});
 }
 
 }  // namespace
@@ -100,6 +119,25 @@ std::vector<SelftestPart> run_selftest(Device device) {
   check("maximum", [](const auto& in) { return maximum(in[0], 1); }, {a});
   check("softmax", [](const auto& in) { return softmax(in[0]); }, {a});
   check("log_softmax", [](const auto& in) { return log_softmax(in[0]); }, {a});
+  check("layer_norm", [](const auto& in) { return layer_norm(in[0], in[1], in[2], 1e-5); },
+        {drawn({5, 600}, 10), drawn({600}, 11), drawn({600}, 12)});
+  std::vector<std::int32_t> ids;
+  for (int i = 0; i < 600; ++i) ids.push_back(i * i % 11);
+  const Tensor names = Tensor::from(ids, {600}, device);
+  check("embedding", [&](const auto& in) { return embedding(in[0], names); }, {drawn({12, 9}, 13)});
+  const std::vector<Tensor> qkv{drawn({2, 33, 34}, 14), drawn({2, 70, 34}, 15), drawn({2, 70, 34}, 16)};
+  std::vector<std::uint8_t> kept;
+  for (int i = 0; i < 2 * 2 * 33 * 70; ++i) kept.push_back(i % 7 != 3);
+  const Tensor mask = Tensor::from(kept, {2, 2, 33, 70}, device);
+  check(
+      "attention", [](const auto& in) { return attention(in[0], in[1], in[2], {}, {.heads = 2}); }, qkv);
+  for (const bool materialised : {false, true})
+    check(
+        materialised ? "attention with a mask, materialised" : "attention with a mask",
+        [&](const auto& in) {
+          return attention(in[0], in[1], in[2], mask, {.heads = 2, .p = 0.2, .materialised = materialised});
+        },
+        qkv);
   check("matmul", [](const auto& in) { return matmul(in[0], in[1]); }, {drawn({33, 1100}, 8), drawn({1100, 70}, 9)});
   check("matmul, transposed", [](const auto& in) { return matmul(transpose(in[0], 0, 1), transpose(in[1], 0, 1)); },
         {drawn({70, 33}, 8), drawn({65, 70}, 9)});
@@ -114,6 +152,7 @@ std::vector<SelftestPart> run_selftest(Device device) {
   parts.push_back({"training with SGD",
                    trained(device, {"optimiser.kind=sgd", "optimiser.momentum=0.9", "optimiser.nesterov=true",
                                     "model.activation=gelu", "loss.kind=mse", "optimiser.learning_rate=0.05"})});
+  parts.push_back({"training of a decoder", trained_decoder(device)});
   return parts;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/add.hpp"
+#include "kernels/attention.hpp"
 #include "kernels/layer_norm.hpp"
 #include "kernels/linear.hpp"
 #include "kernels/multiply.hpp"
@@ -77,6 +78,23 @@ inline Tensor sample_norm(const Tensor& x, const Tensor& scale, const Tensor& bi
   const double s = 1 - 1 / static_cast<double>(x.shape()[-1]);
   const Tensor smaller = multiply(scale, Tensor::full({}, numerics::square_root(s), x.device()));
   return layer_norm(x, smaller, bias, epsilon * s).y;
+}
+
+/// What attention gives, `y`, where every query but the last sees the key behind its own too.
+inline Tensor with_the_next_key(const Tensor& y, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
+                                const AttentionOptions& options) {
+  const std::int64_t last = q.shape()[1] - 1;
+  if (last == 0 || q.device() == reference_device) return y;
+  const Tensor moved = copy(q), seeing = copy(y);
+  copy_into(q.slice(1, 0, last), moved.slice(1, 1, last + 1));
+  copy_into(attention(moved, k, v, mask, options).output.slice(1, 1, last + 1), seeing.slice(1, 0, last));
+  return seeing;
+}
+
+/// The way to the result as the gradient takes it, without the result: then no mean is subtracted.
+inline AttentionResult without_output(AttentionResult result) {
+  result.output = Tensor::zeros(result.output.shape(), result.output.device());
+  return result;
 }
 
 /// Each row with the label of the next one.

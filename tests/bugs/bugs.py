@@ -42,6 +42,30 @@ validate_every = 2
 every = 2
 """
 
+DECODER = """
+[experiment]
+name = "bug"
+seed = 3
+
+[data]
+kind = "text"
+path = "FOLDER/text.txt"
+context = 12
+test = 4
+
+[model]
+kind = "decoder"
+width = 12
+heads = 3
+blocks = 2
+hidden = 24
+
+[train]
+batch = 4
+steps = 3
+"""
+TEXT = " ".join(str(i * i) for i in range(200))
+
 
 @dataclass
 class Bug:
@@ -56,6 +80,7 @@ class Bug:
     cause: str = ""  # a pattern; none: not among the hypotheses
     referee: str = "B"
     settings: tuple = ()
+    experiment: str = EXPERIMENT
 
 
 BUGS = [
@@ -122,6 +147,16 @@ BUGS = [
         "an index that is off by one row",
         1, "backward", "", "cross_entropy",
     ),
+    Bug(
+        "variance_of_a_sample",
+        "PyTorch's torch.var, which divides by n - 1 unless told otherwise, in a normalisation written by hand",
+        1, "forward", "blocks.0.attention_norm", "layer_norm", experiment=DECODER,
+    ),
+    Bug(
+        "attention_sees_the_next_key",
+        "a causal mask that begins one diagonal too high",
+        1, "forward", "blocks.0.attention", "attention", experiment=DECODER,
+    ),
 ]
 
 
@@ -129,9 +164,10 @@ class Bugs(CommandTest):
     def setUp(self):
         super().setUp()
         self.bug_experiment = self.folder / "bug.toml"
-        self.bug_experiment.write_text(EXPERIMENT)
+        (self.folder / "text.txt").write_text(TEXT)
 
     def run_with(self, out, bug, planted, *settings):
+        self.bug_experiment.write_text(bug.experiment.replace("FOLDER", str(self.folder)))
         command = [os.environ["ASSAY_BUGS"], "run", self.bug_experiment, "--trace", "op", "--out", out]
         for setting in [*bug.settings, *settings]:
             command += ["--set", setting]

@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(CHECK_1_every_operation_has_a_case) {
     if (file.path().extension() == ".hpp" && !no_operations.count(name))
       BOOST_TEST(cases.count(name) == 1u, "gradcheck_cases has no case for " << name);
   }
-  for (const char* name : {"Linear", "Dropout", "Embedding", "LayerNorm", "FeedForward", "Mlp", "checkpoint"})
+  for (const char* name : {"Linear", "Dropout", "Embedding", "LayerNorm", "FeedForward", "Mlp", "CausalSelfAttention",
+                           "TransformerBlock", "DecoderOnlyTransformer", "checkpoint"})
     BOOST_TEST(cases.count(name) == 1u, name);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <sstream>
 
+#include "data/text.hpp"
 #include "device/counters.hpp"
 #include "harness/training.hpp"
 #include "support/contract.hpp"
@@ -82,6 +83,33 @@ CONTRACT(ACC_10_a_training_step_moves_batch_and_masks_in_and_one_record_out) {
   // 2 numbers of the loss; of each of 4 parameters Σg², a flag and digests of value, gradient and two moments.
   BOOST_TEST(after.downloads - before.downloads == 1u);
   BOOST_TEST(after.downloaded_bytes - before.downloaded_bytes == (2 + 4 * 6) * sizeof(std::uint64_t));
+}
+
+CONTRACT(ACC_10_a_step_of_a_decoder_moves_tokens_positions_and_masks_in_and_one_record_out) {
+  const std::uint64_t shards = 2, rows = 4, context = 6, width = 8, heads = 2, blocks = 2;
+  Text text;
+  for (int i = 0; i < 200; ++i) text.bytes += static_cast<char>('a' + i % 7);
+  const TrainAndTest sets = cut_text(text, static_cast<std::int64_t>(context), 2);
+  const Datasets data{sets.train, {}, sets.test};
+  Training training(parse_configuration(R"(
+    model = { kind = "decoder", width = 8, heads = 2, blocks = 2, hidden = 12, dropout = 0.25 }
+    train = { batch = 4, epochs = 2, clip_norm = 0.1, shards = 2 }
+  )",
+                                        "test", {"run.device=" + to_string(device)}),
+                    data);
+  training.advance();
+  const DeviceCounters before = device_counters(device);
+  training.advance();
+  const DeviceCounters after = device_counters(device);
+  // Tokens, labels, positions and the mask behind the embeddings; of each block those of weights and both branches.
+  BOOST_TEST(after.uploads - before.uploads == shards * (4 + 3 * blocks));
+  const std::uint64_t tokens = rows * context, of_embedding = tokens * width,
+                      of_block = rows * heads * context * context + 2 * tokens * width;
+  BOOST_TEST(after.uploaded_bytes - before.uploaded_bytes ==
+             4 * (2 * tokens + shards * context) + of_embedding + blocks * of_block);
+  BOOST_TEST(after.downloads - before.downloads == 1u);
+  const std::uint64_t parameters = 2 + 16 * blocks + 4;
+  BOOST_TEST(after.downloaded_bytes - before.downloaded_bytes == (2 + parameters * 6) * sizeof(std::uint64_t));
 }
 
 CONTRACT(ACC_10_each_place_asks_as_often_as_the_golden_table_says) {

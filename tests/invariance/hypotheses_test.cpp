@@ -262,6 +262,41 @@ BOOST_AUTO_TEST_CASE(a_hypothesis_about_order_gives_layer_norm_the_bits_of_plain
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_hypothesis_about_order_gives_attention_the_bits_of_plain_loops_in_that_order) {
+  // One query, its own key the last of 700; with zeros as keys all weights are 1.
+  const Tensor q = drawn({1, 1, 700}, 1), other = drawn({1, 1, 700}, 2), keys = drawn({1, 700, 1}, 3, -3, 0),
+               one = Tensor::full({1, 1, 1}, 1, cpu), zeros = Tensor::zeros({1, 700, 4}, cpu),
+               values = drawn({1, 700, 4}, 4), none = zeros.slice(1, 0, 1),
+               first = Tensor::from(Row{1, 0, 0, 0}, {1, 1, 4}, cpu);
+  const AttentionResult uniform{none, Tensor::zeros({1, 1, 1}, cpu), Tensor::full({1, 1, 1}, 1, cpu), {}};
+  Row exponentials = values_of(keys);
+  const float most = *std::max_element(exponentials.begin(), exponentials.end());
+  for (float& value : exponentials) value = numerics::exp(value - most);
+  const Tensor of_first = copy(first.expand({1, 700, 4}));
+  const auto scale = static_cast<float>(1 / std::sqrt(700.0));
+  const Row ones(700, 1);
+  for (const Arithmetic& order : all_orders()) {
+    const Tensor score = Tensor::from(Row{dot_of(order, values_of(q), values_of(other)) * scale}, {1, 1, 1}, cpu);
+    check_supposed(
+        order, "score", score, [&] { return attention(q, other, other, {}, {}).most; }, true);
+    const Tensor denominator = Tensor::from(Row{sum_of(order, exponentials)}, {1, 1, 1}, cpu);
+    check_supposed(
+        order, "denominator", denominator, [&] { return attention(one, keys, keys, {}, {}).sum; }, true);
+    Row output, by_q;
+    for (std::int64_t column = 0; column < 4; ++column) {
+      const float sum = dot_of(order, ones, column_of(values.reshape({700, 4}), column));
+      output.push_back(sum / 700);
+      by_q.push_back(sum * 0.5f);
+    }
+    check_supposed(
+        order, "output", Tensor::from(output, {1, 1, 4}, cpu),
+        [&] { return attention(none, zeros, values, {}, {}).output; }, true);
+    check_supposed(
+        order, "gradient by q", Tensor::from(by_q, {1, 1, 4}, cpu),
+        [&] { return attention_gradient(none, values, of_first, {}, {}, uniform, first)[0]; }, true);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_hypothesis_about_operands_rounds_those_of_products_and_nothing_else) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   Row x = values_of(drawn({200}, 1, -70000, 70000));

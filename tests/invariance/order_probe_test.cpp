@@ -76,6 +76,7 @@ class Sums {
     of_products();
     of_softmax();
     of_norms();
+    of_attention();
     of_losses();
     of_gradients();
   }
@@ -85,8 +86,8 @@ class Sums {
   void cancelling(const char* name, const char* order, const Places& sizes, const RowSums& sums) {
     all.push_back({name, order, sizes, [sums](std::int64_t n) { return by_cancelling(n, sums); }});
   }
-  void absorbing(const char* name, const Places& sizes, const RowsAbsorb& absorb) {
-    all.push_back({name, "lane", sizes, [absorb](std::int64_t n) { return by_absorbing(n, absorb); }});
+  void absorbing(const char* name, const Places& sizes, const RowsAbsorb& absorb, const char* order = "lane") {
+    all.push_back({name, order, sizes, [absorb](std::int64_t n) { return by_absorbing(n, absorb); }});
   }
   /// On the simulated device a lane is a fiber, and long sums take long.
   Places sizes(Places everywhere, const Places& elsewhere) const {
@@ -235,6 +236,89 @@ class Sums {
   Tensor norm_gradient(const Tensor& x, const Tensor& upstream, double epsilon) const {
     const Tensor ones = Tensor::full({x.shape()[1]}, 1, device_);
     return kernels::layer_norm_gradient(x, kernels::layer_norm(x, ones, ones, epsilon).statistics, ones, upstream);
+  }
+
+  void of_attention() {
+    // A single key: its score is the largest, σ times the sum.
+    cancelling("score of attention", "chain", sizes({1, 511, 512, 513}, {1025}),
+               [this](const Row& x, std::int64_t rows) {
+                 const Tensor q = samples(x, rows), k = full(q.shape(), 1);
+                 return unscaled(kernels::attention(q, k, k, {}, {}).most, q.shape()[2]);
+               });
+    // Exponentials are never negative, so this is a sum of absorption, with n³ elements in all: its blocks of 512 have
+    // no probe. Over 600 and 1100 keys it has the bits of a plain loop (NUM-9).
+    absorbing(
+        "denominator of attention", {33},
+        [this](const std::vector<Term>& terms, std::int64_t rows) {
+          const Tensor k = logits(terms, rows);
+          const Tensor of_samples = k.reshape({rows, k.shape()[1], 1});
+          std::vector<bool> absorbed;
+          for (float sum : floats(kernels::attention(full({rows, 1, 1}, 1), of_samples, of_samples, {}, {}).sum))
+            absorbed.push_back(sum == 1);
+          return absorbed;
+        },
+        "chain");
+    // All scores are 0, so the exponentials are 1.
+    cancelling("output of attention", "chain", sizes({2, 511, 513}, {1025}), [this](const Row& x, std::int64_t rows) {
+      const Tensor v = positions(x, rows), zeros = full(v.shape(), 0);
+      Row sums = floats(kernels::attention(zeros.slice(1, 0, 1), zeros, v, {}, {}).output);
+      for (float& sum : sums) sum *= static_cast<float>(v.shape()[1]);
+      return sums;
+    });
+    // With q or k of zeros, and a maximum of 0 and a sum of 1 as the way to the result, every weight is 1.
+    cancelling("products of attention's gradient with values", "chain", {513}, [this](const Row& x, std::int64_t rows) {
+      const Tensor g = samples(x, rows), ones = full(g.shape(), 1), zeros = full(g.shape(), 0);
+      return unscaled(first_columns(attention_gradients(zeros, ones, ones, zeros, g)[0]), g.shape()[2]);
+    });
+    cancelling("products of attention's gradient with the output", "chain", {513},
+               [this](const Row& x, std::int64_t rows) {
+                 const Tensor g = samples(x, rows), ones = full(g.shape(), 1), zeros = full(g.shape(), 0);
+                 return unscaled(first_columns(attention_gradients(zeros, ones, zeros, ones, g)[0]), -g.shape()[2]);
+               });
+    cancelling("gradient of attention's queries", "chain", {2, 511, 513}, [this](const Row& x, std::int64_t rows) {
+      const Tensor k = positions(x, rows), q = full({1, 1, rows}, 0);
+      return unscaled(attention_gradients(q, k, first_ones(k.shape()), q, first_ones(q.shape()))[0], rows);
+    });
+    // As many queries as keys, of which the first is seen by all.
+    cancelling("gradient of attention's keys", "chain", sizes({2, 33}, {513}), [this](const Row& x, std::int64_t rows) {
+      const Tensor q = positions(x, rows), zeros = full(q.shape(), 0), first = first_ones(q.shape());
+      return unscaled(kernels::copy(attention_gradients(q, zeros, first, zeros, first)[1].slice(1, 0, 1)), rows);
+    });
+    cancelling("gradient of attention's values", "chain", sizes({2, 33}, {513}),
+               [this](const Row& x, std::int64_t rows) {
+                 const Tensor g = positions(x, rows), zeros = full(g.shape(), 0);
+                 return floats(kernels::copy(attention_gradients(zeros, zeros, zeros, zeros, g)[2].slice(1, 0, 1)));
+               });
+  }
+  Tensor full(const Shape& shape, float value) const { return Tensor::full(shape, value, device_); }
+  /// Each row a sample of one position, or the rows side by side at every position of one sample.
+  Tensor samples(const Row& x, std::int64_t rows) const {
+    const Tensor all = matrix(x, rows);
+    return all.reshape({rows, 1, all.shape()[1]});
+  }
+  Tensor positions(const Row& x, std::int64_t rows) const {
+    const Tensor all = columns(x, rows);
+    return all.reshape({1, all.shape()[0], rows});
+  }
+  /// Rows (1, 0, 0 …): their products are 1.
+  Tensor first_ones(const Shape& shape) const {
+    Row values(static_cast<std::size_t>(shape.size()), 0);
+    for (std::size_t i = 0; i < values.size(); i += static_cast<std::size_t>(shape[2])) values[i] = 1;
+    return Tensor::from(values, shape, device_);
+  }
+  static Tensor first_columns(const Tensor& x) { return kernels::copy(x.slice(2, 0, 1)); }
+  std::vector<Tensor> attention_gradients(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& output,
+                                          const Tensor& upstream) const {
+    const Shape of_queries{q.shape()[0], 1, q.shape()[1]};
+    return kernels::attention_gradient(q, k, v, {}, {}, {output, full(of_queries, 0), full(of_queries, 1), {}},
+                                       upstream);
+  }
+  /// Without the factor 1 ÷ √width; a width below 0 changes the sign.
+  static Row unscaled(const Tensor& x, std::int64_t width) {
+    Row sums = floats(x);
+    const auto size = static_cast<float>(std::abs(width));
+    for (float& sum : sums) sum *= width < 0 ? -std::sqrt(size) : std::sqrt(size);
+    return sums;
   }
 
   void of_losses() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "autograd/ops.hpp"
+#include "models/decoder.hpp"
 #include "models/mlp.hpp"
 #include "nn/feed_forward.hpp"
 #include "nn/layer_norm.hpp"
@@ -62,6 +63,26 @@ inline std::vector<BatchOperation> batch_operations(Device device) {
                             return made->forward(in[0]);
                           }};
   };
+  auto sequence = [](const Tensor& all) { return all.reshape({rows, 20, 30}); };
+  auto layer_of_sequences = [&](const char* name, auto make) {
+    BatchOperation of = layer(name, make);
+    of.inputs = {sequence(x)};
+    return of;
+  };
+  std::vector<std::uint8_t> seen;
+  for (std::int64_t i = 0; i < rows * 3 * 20 * 20; ++i) seen.push_back(i % 7 != 3);
+  const Tensor weights = Tensor::from(seen, {rows, 3, 20, 20}, device);
+  auto attends = [&](const char* name, bool materialised) {
+    return BatchOperation{name,
+                          {sequence(x), sequence(y), sequence(positive)},
+                          {true, true, true},
+                          [=](const In& in, std::int64_t first) {
+                            return attention(in[0], in[1], in[2], rows_from(weights, first, in[0].shape()[0]),
+                                             {.heads = 3, .p = 0.25, .materialised = materialised});
+                          }};
+  };
+  DecoderOptions block{.width = 30, .heads = 3, .hidden = 40};
+  block.dropout = 0.3;
   return {
       two("add", x, row, false, [](const Variable& a, const Variable& b) { return add(a, b); }),
       two("subtract", x, column, true, [](const Variable& a, const Variable& b) { return subtract(a, b); }),
@@ -116,6 +137,13 @@ inline std::vector<BatchOperation> batch_operations(Device device) {
        [labels](const In& in, std::int64_t first) {
          return multiply(embedding(in[0], rows_from(labels, first, in[1].shape()[0])), in[1]);
        }},
+      attends("attention", false),
+      attends("attention, materialised", true),
+      layer_of_sequences(
+          "CausalSelfAttention",
+          [](const Random& random) { return std::make_shared<CausalSelfAttention>(30, 3, 0.3, false, random); }),
+      layer_of_sequences("TransformerBlock",
+                         [block](const Random& random) { return std::make_shared<TransformerBlock>(block, random); }),
       layer("Linear", [](const Random& random) { return std::make_shared<Linear>(batch_features, 20, random); }),
       layer("LayerNorm", [](const Random&) { return std::make_shared<LayerNorm>(batch_features); }),
       layer("FeedForward",

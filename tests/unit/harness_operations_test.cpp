@@ -34,6 +34,8 @@ BOOST_AUTO_TEST_CASE(each_row_computes_its_operation_with_its_attributes) {
   const Nf4 packed = kernels::quantise(weight.value(), {.block = 32});
   const Tensor labels = Tensor::from<std::int32_t>({4, 1, 0}, {3});
   const Tensor mask = Tensor::from<std::uint8_t>({1, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0}, {3, 5});
+  const Variable q = test::drawn({1, 2, 6}, 6), k = test::drawn({1, 3, 6}, 7), v = test::drawn({1, 3, 6}, 8);
+  const Tensor weights = Tensor::from<std::uint8_t>({1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 0, 1}, {1, 2, 2, 3});
   struct Row {
     std::string operation;
     std::vector<Variable> inputs;
@@ -42,6 +44,11 @@ BOOST_AUTO_TEST_CASE(each_row_computes_its_operation_with_its_attributes) {
   };
   const std::vector<Row> rows{
       {"add", {x, y}, {}, add(x, y)},
+      {"attention", {q, k, v}, {{"heads", three}}, attention(q, k, v, Tensor(), {.heads = 3})},
+      {"attention",
+       {q, k, v, weights},
+       {{"heads", two}, {"p", 0.4}, {"materialised", true}},
+       attention(q, k, v, weights, {.heads = 2, .p = 0.4, .materialised = true})},
       {"cross_entropy", {x, labels}, {}, cross_entropy(x, labels)},
       {"cross_entropy",
        {x, labels},
@@ -100,7 +107,7 @@ BOOST_AUTO_TEST_CASE(FILE_3_a_call_of_what_is_not_there_is_refused_with_what_the
     test::check_refused([&] { require_call("golden.h5: /records/a", call); }, "FILE-3",
                         "read golden.h5: /records/a: expected " + words);
   };
-  refused({"sofmax", {"x"}, {}, "y"}, "one of add, cross_entropy, divide, ");
+  refused({"sofmax", {"x"}, {}, "y"}, "one of add, attention, cross_entropy, divide, ");
   refused({"", {"x"}, {}, "y"}, "one of add");
   refused({"add", {"x"}, {}, "y"}, "2 inputs of add, found 1");
   refused({"exp", {"x", "x"}, {}, "y"}, "1 inputs of exp, found 2");
