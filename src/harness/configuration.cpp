@@ -31,13 +31,6 @@ using Names = std::vector<std::string>;
 using Strings = std::map<std::string, std::string>;
 using Key = ConfigurationKey;
 
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
 /// A value of a file as a message may show it: one line, not long.
 std::string found_text(const toml::node& node) {
   std::ostringstream text;

@@ -21,13 +21,6 @@ Allowed from_to(double low, double high) { return {.low = low, .high = high}; }
 Allowed from_below(double low, double high) { return {.low = low, .high = high, .without_high = true}; }
 Allowed one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
 std::string number_text(double x) {
   std::ostringstream text;
   text.precision(15);
