@@ -18,6 +18,7 @@ void add_compare(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_generate(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_contracts(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);

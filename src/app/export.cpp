@@ -1,12 +1,10 @@
 // assay export: the parameters of a checkpoint as a safetensors file.
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <utility>
 
 #include "app/commands.hpp"
-#include "base/error.hpp"
-#include "checkpoint/checkpoint.hpp"
+#include "app/run_checkpoint.hpp"
 #include "checkpoint/gpt2_names.hpp"
 #include "checkpoint/safetensors.hpp"
 
@@ -16,16 +14,6 @@ namespace {
 struct Options {
   std::string source, out, names = "own";
 };
-
-/// Of a run the newest checkpoint that is whole.
-Checkpoint checkpoint_of(const std::string& source) {
-  if (!std::filesystem::is_directory(source)) return load_checkpoint(source);
-  LatestCheckpoint latest = latest_checkpoint(source + "/checkpoints");
-  if (!latest.checkpoint)
-    throw Error("FILE-6", "export " + source, "a whole checkpoint in its folder checkpoints",
-                latest.refused.empty() ? "none" : latest.refused.front().reason);
-  return std::move(*latest.checkpoint);
-}
 
 int export_parameters(const Options& options) {
   Checkpoint checkpoint = checkpoint_of(options.source);

@@ -36,15 +36,16 @@ int run(int argc, char** argv) {
       "ASSAY_THREADS, ASSAY_ISA=baseline|avx2|avx512 and ASSAY_CUDA_DEVICE=N hold for every command.\n"
       "Example: assay run experiments/fashion_mnist/smoke.toml --threads 2");
   Action action;
-  for (auto add : {add_run, add_compare, add_replay, add_report, add_contracts, add_export, add_inspect, add_devices,
-                   add_gradcheck, add_selftest})
+  for (auto add : {add_run, add_compare, add_replay, add_report, add_contracts, add_generate, add_export, add_inspect,
+                   add_devices, add_gradcheck, add_selftest})
     add(app, action);
   for (int i = 0; i < argc; ++i) command_line += (i ? " " : "") + (i ? quoted(argv[i]) : std::string("assay"));
   try {
     app.parse(argc, argv);
     if (!action)
       throw CLI::RequiredError(
-          "A command (run, compare, replay, report, contracts, gradcheck, export, inspect, devices, selftest)");
+          "A command (run, compare, replay, report, contracts, gradcheck, generate, export, inspect, devices, "
+          "selftest)");
   } catch (const CLI::Success& wanted) {
     app.exit(wanted);
     return fine;

@@ -3,8 +3,10 @@
 
 #include "autograd/views.hpp"
 #include "base/error.hpp"
-#include "models/decoder.hpp"
+#include "data/byte_tokeniser.hpp"
 #include "models/mlp.hpp"
+#include "models/stored_tensor.hpp"
+#include "optim/replicas.hpp"
 
 namespace assay {
 namespace {
@@ -23,12 +25,23 @@ Model mlp(const Configuration& configuration, const Dataset& data, const Random&
   return {module, [model = module.get()](const Tensor& x) { return model->forward(x); }, module->mask_names()};
 }
 
+DecoderOptions decoder_options(const Configuration::Model& m, std::int64_t vocabulary, std::int64_t context) {
+  return {vocabulary,
+          context,
+          m.width,
+          m.heads,
+          m.blocks,
+          m.hidden,
+          parse_activation(m.activation),
+          m.dropout,
+          m.tied,
+          m.attention == "materialised",
+          m.checkpointed};
+}
+
 Model decoder(const Configuration& configuration, const Dataset& data, const Random& random) {
-  const Configuration::Model& m = configuration.model;
   auto module = std::make_shared<DecoderOnlyTransformer>(
-      DecoderOptions{data.classes, data.features, m.width, m.heads, m.blocks, m.hidden, parse_activation(m.activation),
-                     m.dropout, m.tied, m.attention == "materialised", m.checkpointed},
-      random);
+      decoder_options(configuration.model, data.classes, data.features), random);
   auto forward = [model = module.get()](const Tensor& ids) {
     const Variable logits = model->forward(ids);
     return reshape(logits, {ids.size(), logits.shape()[-1]});
@@ -46,6 +59,20 @@ Model make_model(const Configuration& configuration, const Dataset& data, const 
                     (of_tokens ? "tokens" : "values"),
                 configuration.model.kind);
   return is_decoder ? decoder(configuration, data, random) : mlp(configuration, data, random);
+}
+
+std::shared_ptr<DecoderOnlyTransformer> load_decoder(const Checkpoint& checkpoint, const std::string& source) {
+  const Configuration configuration =
+      parse_configuration(checkpoint.configuration.toml, source, checkpoint.configuration.overrides);
+  if (configuration.model.kind != "decoder")
+    throw Error("RUN-1", source + ": model.kind", "decoder, a model of bytes", configuration.model.kind);
+  auto model = std::make_shared<DecoderOnlyTransformer>(
+      decoder_options(configuration.model, byte_vocabulary, configuration.data.context), Random(0));
+  ParameterList stored;
+  for (const StoredParameter& entry : checkpoint.parameters)
+    stored.push_back({entry.name, Parameter(tensor_of(entry.value, cpu)).handle()});
+  copy_parameters(stored, model->parameters());
+  return model;
 }
 
 }  // namespace assay

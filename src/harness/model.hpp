@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.hpp"
 #include "data/dataset.hpp"
 #include "harness/configuration.hpp"
+#include "models/decoder.hpp"
 #include "nn/module.hpp"
 #include "numerics/random.hpp"
 
@@ -26,5 +28,12 @@ struct Model {
 ///
 ///     Model model = make_model(configuration, data.train, Random(7));
 Model make_model(const Configuration& configuration, const Dataset& data, const Random& random);
+
+/// The decoder of bytes that a run had at a checkpoint, on the cpu and without its data; `source` names the checkpoint
+/// in messages. Errors: RUN-1 for a model of another kind, REPL-1 for parameters that are not those of its
+/// configuration.
+///
+///     auto model = load_decoder(load_checkpoint(path), path);
+std::shared_ptr<DecoderOnlyTransformer> load_decoder(const Checkpoint& checkpoint, const std::string& source);
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 #include "kernels/count_correct.hpp"
 #include "kernels/digest.hpp"
 #include "kernels/item.hpp"
+#include "models/stored_tensor.hpp"
 #include "nn/shard_scope.hpp"
 #include "numerics/digest.hpp"
 #include "numerics/hypothesis.hpp"
@@ -39,12 +40,6 @@ Schedule make_schedule(const Configuration& configuration, const Sampler& sample
   return Schedule({options.kind, configuration.optimiser.learning_rate, steps_of(configuration, sampler),
                    static_cast<std::uint64_t>(options.period), options.factor, options.warmup, options.start,
                    options.minimum});
-}
-
-Tensor tensor_of(const Array& array, Device device) {
-  Shape shape(array.shape);
-  return array.type == ElementType::float64 ? Tensor::from(array.values<double>(), shape, device)
-                                            : Tensor::from(array.values<float>(), shape, device);
 }
 
 /// The scalar of a checkpoint that holds β1ᵗ, or β2ᵗ.

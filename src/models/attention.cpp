@@ -31,12 +31,18 @@ CausalSelfAttention::CausalSelfAttention(std::int64_t width, std::int64_t heads,
   register_module("dropout", dropout_);
 }
 
-Variable CausalSelfAttention::forward(const Variable& x) const {
+Variable CausalSelfAttention::forward(const Variable& x, KvCache* cache) const {
   ForwardScope scope(*this);
-  const Variable q = query_.forward(x), k = key_.forward(x), v = value_.forward(x);
-  const std::int64_t samples = x.shape()[0], positions = x.shape()[1];
-  const Tensor mask = dropout_.mask({samples, heads_, positions, positions}, x.device());
-  return output_.forward(attention(q, k, v, mask, {heads_, mask.defined() ? dropout_.p() : 0, materialised_}));
+  const Variable q = query_.forward(x);
+  Variable k = key_.forward(x), v = value_.forward(x);
+  if (cache) {
+    KvCache::Rows rows = cache->append(k.value(), v.value());
+    k = std::move(rows.keys);
+    v = std::move(rows.values);
+  }
+  const Tensor mask = dropout_.mask({x.shape()[0], heads_, x.shape()[1], k.shape()[1]}, x.device());
+  const bool drops = mask.defined() && !(materialised_ && sabotaged("materialised_dropout_loses_the_mean"));
+  return output_.forward(attention(q, k, v, mask, {heads_, drops ? dropout_.p() : 0, materialised_}));
 }
 
 }  // namespace assay

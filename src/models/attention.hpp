@@ -2,6 +2,7 @@
 #pragma once
 
 #include "autograd/attention.hpp"
+#include "models/kv_cache.hpp"
 #include "nn/dropout.hpp"
 #include "nn/linear.hpp"
 
@@ -20,7 +21,8 @@ namespace assay {
 class CausalSelfAttention final : public Module {
  public:
   CausalSelfAttention(std::int64_t width, std::int64_t heads, double p, bool materialised, const Random& random);
-  Variable forward(const Variable& x) const;
+  /// With a cache, x is what comes behind its positions: keys and values are appended, and all are seen.
+  Variable forward(const Variable& x, KvCache* cache = nullptr) const;
   /// The name under which the masks' digest is recorded.
   const std::string& mask_name() const { return dropout_.stream_name(); }
 

@@ -23,9 +23,9 @@ TransformerBlock::TransformerBlock(const DecoderOptions& options, const Random& 
   register_module("feed_forward_dropout", feed_forward_dropout_);
 }
 
-Variable TransformerBlock::forward(const Variable& x) const {
+Variable TransformerBlock::forward(const Variable& x, KvCache* cache) const {
   ForwardScope scope(*this);
-  const Variable h = add(x, attention_dropout_.forward(attention_.forward(attention_norm_.forward(x))));
+  const Variable h = add(x, attention_dropout_.forward(attention_.forward(attention_norm_.forward(x), cache)));
   return add(h, feed_forward_dropout_.forward(feed_forward_.forward(feed_forward_norm_.forward(h))));
 }
 
@@ -97,23 +97,61 @@ DecoderOnlyTransformer::DecoderOnlyTransformer(const DecoderOptions& options, co
   }
 }
 
-Variable DecoderOnlyTransformer::embedded(const Tensor& ids) const {
+void DecoderOnlyTransformer::require_ids(const Tensor& ids) const {
   if (ids.shape().rank() != 2 || ids.shape()[1] < 1 || ids.shape()[1] > options_.context)
     throw Error("LAYER-3", "DecoderOnlyTransformer",
                 "ids [B, T] with T from 1 to the context " + std::to_string(options_.context), to_string(ids.shape()));
+}
+
+/// Tokens and the positions from `first`.
+Variable DecoderOnlyTransformer::embedded(const Tensor& ids, std::int64_t first) const {
   std::vector<std::int32_t> positions;
-  for (std::int64_t t = 0; t < ids.shape()[1]; ++t) positions.push_back(static_cast<std::int32_t>(t));
+  for (std::int64_t t = 0; t < ids.shape()[1]; ++t) positions.push_back(static_cast<std::int32_t>(first + t));
   const Tensor places = Tensor::from(positions, {ids.shape()[1]}, ids.device());
   return embedding_dropout_.forward(add(token_embedding_.forward(ids), position_embedding_.forward(places)));
 }
 
 Variable DecoderOnlyTransformer::forward(const Tensor& ids) const {
   ForwardScope scope(*this);
-  Variable x = embedded(ids);
+  require_ids(ids);
+  Variable x = embedded(ids, 0);
   for (std::size_t i = 0; i < blocks_.size(); ++i)
     x = options_.checkpointed ? checkpointed(blocks_[i], x) : blocks_[i].forward(x);
-  x = final_norm_.forward(x);
-  return tied_head_ ? tied_head_->forward(x) : head_->forward(x);
+  return logits(x);
+}
+
+Variable DecoderOnlyTransformer::logits(const Variable& x) const {
+  const Variable y = final_norm_.forward(x);
+  return tied_head_ ? tied_head_->forward(y) : head_->forward(y);
+}
+
+KvCache DecoderOnlyTransformer::new_cache(std::int64_t samples) const {
+  return {options_.blocks, {samples, options_.context, options_.width}, token_embedding_.weight()->value().device()};
+}
+
+Tensor DecoderOnlyTransformer::forward(const Tensor& ids, KvCache& cache) const {
+  const EvalScope evaluation;
+  const NoGradScope no_gradients;
+  ForwardScope scope(*this);
+  require_ids(ids);
+  const auto text = [](std::int64_t blocks, const Shape& rows, Device device) {
+    return "a cache of " + std::to_string(blocks) + " blocks of rows " + to_string(rows) + " on " + to_string(device);
+  };
+  const std::string expected = text(options_.blocks, {ids.shape()[0], options_.context, options_.width}, ids.device());
+  const std::string found = text(cache.blocks(), cache.shape(), cache.device());
+  if (expected != found) throw Error("KV-2", "DecoderOnlyTransformer", expected, found);
+
+  cache.begin(ids.shape()[1]);
+  try {
+    Variable x = embedded(ids, sabotaged("cached_positions_start_at_0") ? 0 : cache.length());
+    for (std::size_t i = 0; i < blocks_.size(); ++i) x = blocks_[i].forward(x, &cache);
+    x = logits(x);
+    cache.commit();
+    return x.value();
+  } catch (...) {
+    cache.abort();
+    throw;
+  }
 }
 
 std::vector<std::string> DecoderOnlyTransformer::mask_names() const {

@@ -32,7 +32,7 @@ struct DecoderOptions {
 class TransformerBlock final : public Module {
  public:
   TransformerBlock(const DecoderOptions& options, const Random& random);
-  Variable forward(const Variable& x) const;
+  Variable forward(const Variable& x, KvCache* cache = nullptr) const;
   std::vector<std::string> mask_names() const;
 
  private:
@@ -63,6 +63,17 @@ class DecoderOnlyTransformer final : public Module {
  public:
   DecoderOnlyTransformer(const DecoderOptions& options, const Random& random);
   Variable forward(const Tensor& ids) const;
+  /// An empty cache for so many sequences, on the model's device. Errors: KV-3.
+  KvCache new_cache(std::int64_t samples = 1) const;
+  /// Logits [B, T, V] of the T tokens behind those of the cache, which has them too afterwards; a whole prompt or one
+  /// token. Evaluates, without gradients. The bits are those of `forward` over all tokens in evaluation mode (KV-2,
+  /// NUM-9). On any error the cache is as it was, so the call can be made again (KV-1).
+  /// Errors: KV-2 for the cache of another model, batch or device, KV-4 without room, LAYER-3, RES-6.
+  ///
+  ///     KvCache cache = model.new_cache();
+  ///     model.forward(prompt, cache);                     // [1, T] → [1, T, 256]
+  ///     Tensor logits = model.forward(token, cache);      // [1, 1] → [1, 1, 256]
+  Tensor forward(const Tensor& ids, KvCache& cache) const;
   const DecoderOptions& options() const { return options_; }
   /// The streams of the dropout masks, in the order of their use; none without dropout.
   std::vector<std::string> mask_names() const;
@@ -70,7 +81,9 @@ class DecoderOnlyTransformer final : public Module {
  private:
   class TiedHead;
 
-  Variable embedded(const Tensor& ids) const;
+  void require_ids(const Tensor& ids) const;
+  Variable embedded(const Tensor& ids, std::int64_t first) const;
+  Variable logits(const Variable& x) const;
 
   DecoderOptions options_;
   Embedding token_embedding_, position_embedding_;

@@ -17,6 +17,13 @@ Array stored(const Tensor& x) {
   });
 }
 
+/// Stored real numbers as the real type of a device.
+inline Tensor tensor_of(const Array& array, Device device) {
+  const Shape shape(array.shape);
+  return array.type == ElementType::float64 ? Tensor::from(array.values<double>(), shape, device)
+                                            : Tensor::from(array.values<float>(), shape, device);
+}
+
 /// A dataset of T on a device, for good. Errors: FILE-3 for another type.
 template <class T>
 Tensor read_tensor(const hdf5::Group& group, const std::string& name, Device device) {
