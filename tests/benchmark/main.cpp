@@ -2,7 +2,7 @@
 //
 //     benchmark_cases about
 //     benchmark_cases gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS [SUBSTRING]
-//     benchmark_cases train_step
+//     benchmark_cases train_step mlp|V,C,D,H,N,F,B none|step
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -17,8 +17,9 @@
 namespace {
 
 int usage() {
-  std::fprintf(stderr,
-               "usage: benchmark_cases about|train_step, or gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS\n");
+  std::fprintf(
+      stderr,
+      "usage: benchmark_cases about, train_step MODEL LEVEL, or gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS\n");
   return 2;
 }
 
@@ -36,7 +37,7 @@ void about() {
 int main(int count, char** arguments) try {
   const std::string_view name = count > 1 ? arguments[1] : "";
   if (name == "about") return about(), 0;
-  if (name == "train_step") return assay::benchmark::serve_train_steps(), 0;
+  if (name == "train_step" && count == 4) return assay::benchmark::serve_train_steps(arguments[2], arguments[3]), 0;
   if (count < 5) return usage();
   const assay::benchmark::Options options{std::atoi(arguments[2]), std::atof(arguments[3]), std::atoll(arguments[4]),
                                           count > 5 ? arguments[5] : ""};
