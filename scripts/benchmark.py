@@ -16,6 +16,7 @@ from suite import RELEASE, ROOT, configure
 from terminal import Stages, StageFailed, heading, paint
 
 PROGRAM = RELEASE.folder / "tests" / "benchmark_cases"
+TORCH_WORKER = ROOT / "scripts" / "torch_worker.py"
 # How far the control, ours once more, may be from ours: the median of its speed over ours from 1, and its quartiles
 # from each other.
 CONTROL_LIMIT, SPREAD_LIMIT = 0.03, 0.08
@@ -28,10 +29,19 @@ CORE_TYPES = {"avx512": "SkylakeX", "avx2": "Haswell", "baseline": "Prescott"}
 SIDES = ("ours", "peer", "control")
 OURS = "ours with"  # how the name of a peer begins that is not one: ours in another way
 FIGURES = {
+    "tokens/s": lambda work, seconds: work / seconds,
     "GF/s": lambda work, seconds: work / seconds / 1e9,
     "GB/s": lambda work, seconds: work / seconds / 1e9,
     "ns/element": lambda work, seconds: seconds / work * 1e9,
     "ms/step": lambda work, seconds: seconds / work * 1e3,
+}
+
+# What train_step trains: the model as the workers take it (V,C,D,H,N,F,B of a decoder), the work of a step, its unit.
+TRAININGS = {
+    "MLP, batch 128": ("mlp", 1, "ms/step"),
+    "decoder 20k": ("96,32,32,2,1,128,8", 8 * 32, "tokens/s"),
+    "decoder 867k": ("256,64,128,4,4,512,8", 8 * 64, "tokens/s"),
+    "decoder 5M": ("512,128,256,8,6,1024,4", 4 * 128, "tokens/s"),
 }
 
 
@@ -74,6 +84,7 @@ def judge(sample):
         "spread": [low, high],
         "clock": sample["clock"],
         "verdict": "ok" if steady else "unsteady",
+        **({"peak_memory": sample["peak_memory"]} if "peak_memory" in sample else {}),
         **({"price": 1 / ratio} if sample["against"] == "fast" else {}),
     }
 
@@ -90,8 +101,10 @@ def geometric_means(rows):
 
 def show(row):
     verdict = f"  price {row['price']:.3f}" if "price" in row else ""
+    if "peak_memory" in row:
+        verdict = f"  peak {row['peak_memory']['ours']:.0f} and {row['peak_memory']['peer']:.0f} MiB"
     if row["verdict"] != "ok":
-        verdict = "  " + paint("unsteady", "31;1")
+        verdict += "  " + paint("unsteady", "31;1")
     print(
         f"  {row['case']:<30} {row['ratio']:7.3f}  [{row['spread'][0]:.3f}, {row['spread'][1]:.3f}]"
         f"  {row['ours']:9.3f} {row['peer']:9.3f} {row['unit']:<10}"
@@ -188,7 +201,7 @@ class Worker:
         self.process = subprocess.Popen(
             [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
-        self.losses = {}
+        self.losses = []
 
     def read(self):
         line = self.process.stdout.readline()
@@ -196,18 +209,22 @@ class Worker:
             raise Failed(f"{self.process.args[0]} ended with status {self.process.wait()}")
         return json.loads(line)
 
-    def steps(self, kind, number):
+    def steps(self, number):
         """Seconds per step by each clock."""
-        print(kind, number, file=self.process.stdin, flush=True)
+        print(number, file=self.process.stdin, flush=True)
         answer = self.read()
-        self.losses.setdefault(kind, []).append(answer.pop("loss"))
+        self.losses.append(answer.pop("loss"))
         return {clock: seconds / number for clock, seconds in answer.items()}
 
     def require_training(self):
         """The loss of the first step, and the median of the last measurements."""
-        for kind, losses in self.losses.items():
-            if not statistics.median(losses[-3:]) < losses[0]:
-                raise Failed(f"{self.process.args[0]}, {kind}: the loss went from {losses[0]} to {losses[-1]}")
+        if not statistics.median(self.losses[-3:]) < self.losses[0]:
+            raise Failed(f"{self.process.args}: the loss went from {self.losses[0]} to {self.losses[-1]}")
+
+    def peak_memory(self):
+        """The most that the process has held so far, in MiB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
     def close(self):
         self.process.stdin.close()
@@ -227,33 +244,38 @@ def take_turns(ours, peer, rounds, pause):
 
 
 def samples_of_training(options, facts, environment):
-    # The threads of a peer may spin for a while after their work, on the processors that ours need next.
-    clock, pause = ("cpu", 0) if facts["threads"] == 1 else ("wall", 0.05)
-    ours = Worker([PROGRAM, "train_step"], environment)
-    torch = Worker([sys.executable, ROOT / "scripts" / "torch_worker.py", facts["threads"]], environment)
-    with contextlib.closing(ours), contextlib.closing(torch):
-        facts.update(torch.read())
-        for worker, kinds in ((ours, ("plain", "digests")), (torch, ("plain", "foreach"))):
-            for kind in kinds:
-                worker.steps(kind, 1)
-                worker.steps(kind, 5)
-        # A step takes milliseconds: the fewest that make up a measurement five times as long as usual.
-        number = 1 + int(5 * (QUICK_SECONDS if options.quick else SECONDS) / ours.steps("plain", 5)["wall"])
-        run = lambda worker, kind: lambda: worker.steps(kind, number)
-        both = take_turns(run(torch, "plain"), run(torch, "foreach"), 3, pause)
-        times = {"plain": both["ours"][clock], "foreach": both["peer"][clock]}
-        best = min(times, key=lambda kind: statistics.median(times[kind]))
-        facts["peer"] += f", AdamW(foreach={best == 'foreach'})"
-        cases = (
-            ("MLP, batch 128", "PyTorch", run(ours, "plain"), run(torch, best)),
-            ("MLP with digests", "ours without digests", run(ours, "digests"), run(ours, "plain")),
-        )
-        for name, against, our_side, peer_side in cases:
-            if options.case in name:
-                sample = {"case": name, "unit": "ms/step", "against": against, "work": 1, "clock": clock}
-                yield {**sample, **take_turns(our_side, peer_side, options.rounds, pause)}
-        ours.require_training()
-        torch.require_training()
+    for name, (model, work, unit) in TRAININGS.items():
+        with_digests = f"{name.split(',')[0]} with digests"
+        if options.case not in name and options.case not in with_digests:
+            continue
+        # The threads of a peer may spin for a while after their work, on the processors that ours need next.
+        clock, pause = ("cpu", 0) if facts["threads"] == 1 else ("wall", 0.05)
+        with contextlib.ExitStack() as processes:
+            start = lambda *command: processes.enter_context(contextlib.closing(Worker(command, environment)))
+            torch = lambda way: start(sys.executable, TORCH_WORKER, facts["threads"], model, way)
+            plain, digests = (start(PROGRAM, "train_step", model, level) for level in ("none", "step"))
+            ways = {f"AdamW(foreach={way == 'foreach'})": torch(way) for way in ("plain", "foreach")}
+            for worker in ways.values():
+                told = worker.read()
+            workers = [plain, digests, *ways.values()]
+            for worker in workers:
+                worker.steps(1)
+                worker.steps(5)
+            # A step takes milliseconds: the fewest that make up a measurement five times as long as usual.
+            number = 1 + int(5 * (QUICK_SECONDS if options.quick else SECONDS) / plain.steps(5)["wall"])
+            run = lambda worker: lambda: worker.steps(number)
+            both = take_turns(*map(run, ways.values()), 3, pause)
+            times = {way: both[side][clock] for way, side in zip(ways, SIDES)}
+            best = min(times, key=lambda way: statistics.median(times[way]))
+            facts.update({**told, f"peer of {name}": best})
+            cases = ((name, "PyTorch", plain, ways[best]), (with_digests, "ours without digests", digests, plain))
+            for case, against, ours, peer in cases:
+                if options.case in case:
+                    sample = {"case": case, "unit": unit, "against": against, "work": work, "clock": clock}
+                    sample.update(take_turns(run(ours), run(peer), options.rounds, pause))
+                    yield {**sample, "peak_memory": {"ours": ours.peak_memory(), "peer": peer.peak_memory()}}
+            for worker in workers:
+                worker.require_training()
 
 
 def run(options):

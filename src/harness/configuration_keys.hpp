@@ -42,14 +42,6 @@ struct ConfigurationKey {
   std::string expected() const;
 };
 
-/// One function for each type of a field, for std::visit.
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
-
 /// Every key, section by section, tied to the members of `configuration`, which must outlive the table.
 std::vector<ConfigurationKey> configuration_keys(Configuration& configuration);
 

@@ -2,7 +2,7 @@
 //
 //     benchmark_cases about
 //     benchmark_cases gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS [SUBSTRING]
-//     benchmark_cases train_step
+//     benchmark_cases train_step mlp|V,C,D,H,N,F,B none|step
 //     benchmark_cases runs steps|steps_apart|checkpoints|checkpoints_apart FOLDER MEGABYTES
 #include <cstdio>
 #include <cstdlib>
@@ -20,8 +20,11 @@ namespace {
 
 int usage() {
   std::fprintf(stderr,
-               "usage: benchmark_cases about|train_step, or gemm|elementwise|price|cuda ROUNDS SECONDS FLOATS, or\n"
-               "       benchmark_cases runs steps|steps_apart|checkpoints|checkpoints_apart FOLDER MEGABYTES\n");
+               "usage: benchmark_cases about, train_step MODEL LEVEL, or gemm|elementwise|price|cuda ROUNDS SECONDS "
+               "FLOATS, or
+"
+               "       benchmark_cases runs steps|steps_apart|checkpoints|checkpoints_apart FOLDER MEGABYTES
+");
   return 2;
 }
 
@@ -39,7 +42,7 @@ void about() {
 int main(int count, char** arguments) try {
   const std::string_view name = count > 1 ? arguments[1] : "";
   if (name == "about") return about(), 0;
-  if (name == "train_step") return assay::benchmark::serve_train_steps(), 0;
+  if (name == "train_step" && count == 4) return assay::benchmark::serve_train_steps(arguments[2], arguments[3]), 0;
   if (count < 5) return usage();
   if (name == "runs")
     return assay::benchmark::write_runs(arguments[2], arguments[3], std::strtoull(arguments[4], nullptr, 10)) ? 0

@@ -83,7 +83,8 @@ void elementwise(const Options& options);
 void price(const Options& options);
 /// Errors: XFER-8 where no GPU can be used.
 void cuda(const Options& options);
-/// Reads "plain N" or "digests N" from standard input, takes that many training steps and prints their time and loss.
-void serve_train_steps();
+/// Reads numbers from standard input, takes so many training steps of a model (see `workload_of`) with the trace of
+/// that level, and prints their time and the last loss.
+void serve_train_steps(const std::string& model, const std::string& level);
 
 }  // namespace assay::benchmark

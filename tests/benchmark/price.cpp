@@ -75,8 +75,8 @@ void price(const Options& options) {
   }
 
   if (!is_wanted(options, "training step")) return;
-  const Datasets data = load_datasets({});
-  Training training(usual_training(false), data);
+  const Workload workload = workload_of("mlp");
+  Training training(workload.configuration, workload.data);
   exact_against_fast(options, "training step", "ms/step", 1, [&] { training.advance(); });
 }
 

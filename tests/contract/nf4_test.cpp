@@ -37,14 +37,14 @@ const double nf4_table[] = {-1,
                             1};
 
 template <class T>
-std::vector<T> elements(const Tensor& x) {
+std::vector<T> nf4_elements(const Tensor& x) {
   const auto values = x.read<T>();
   return {values.begin(), values.end()};
 }
 
 std::vector<int> nf4_codes(const Nf4& packed) {
   std::vector<int> codes;
-  for (std::uint8_t pair : elements<std::uint8_t>(packed.codes)) codes.push_back(pair % 16), codes.push_back(pair / 16);
+  for (std::uint8_t pair : nf4_elements<std::uint8_t>(packed.codes)) codes.push_back(pair % 16), codes.push_back(pair / 16);
   codes.resize(static_cast<std::size_t>(packed.shape.size()));
   return codes;
 }
@@ -80,7 +80,7 @@ CONTRACT(NF4_1_each_number_has_the_nearest_code_times_the_largest_of_its_block_l
   for (std::int64_t block : {32, 64, 4096}) {
     const Tensor matrix = drawn({3, 51}, 1, -0.3, 0.2, device);
     const Nf4 packed = kernels::quantise(matrix, {.block = block, .double_quantisation = false});
-    const std::vector<float> x = elements<float>(matrix), scales = elements<float>(packed.scales);
+    const std::vector<float> x = nf4_elements<float>(matrix), scales = nf4_elements<float>(packed.scales);
     const std::vector<int> codes = nf4_codes(packed);
     const Tensor back = kernels::dequantise(packed);
     BOOST_TEST(packed.codes.size() == 77);
@@ -115,7 +115,7 @@ CONTRACT(NF4_1_ties_go_to_the_lower_code_and_a_block_of_zeros_has_scale_0_and_co
   BOOST_TEST(codes[1] == 8);
   for (int c = 0; c < 16; ++c) BOOST_TEST(codes[static_cast<std::size_t>(2 + c)] == c);
   for (std::size_t i = 18; i < 64; ++i) BOOST_TEST(codes[i] == 7);
-  BOOST_TEST(elements<float>(packed.scales) == (std::vector<float>{1, 0}), boost::test_tools::per_element());
+  BOOST_TEST(nf4_elements<float>(packed.scales) == (std::vector<float>{1, 0}), boost::test_tools::per_element());
   check_same_bits(Tensor::from(values, {2, 32}).slice(0, 1, 2), kernels::dequantise(packed).slice(0, 1, 2), "zeros");
 }
 
@@ -138,12 +138,12 @@ CONTRACT(NF4_2_scales_are_quantised_again_about_their_mean_in_groups_of_256) {
   const Nf4 once = kernels::quantise(matrix, {.block = 32, .double_quantisation = false}),
             twice = kernels::quantise(matrix, {.block = 32});
   BOOST_TEST(bits_of(once.codes) == bits_of(twice.codes));
-  const std::vector<float> scales = elements<float>(once.scales), stored = elements<float>(twice.scales);
-  const std::vector<std::uint8_t> codes = elements<std::uint8_t>(twice.scale_codes);
+  const std::vector<float> scales = nf4_elements<float>(once.scales), stored = nf4_elements<float>(twice.scales);
+  const std::vector<std::uint8_t> codes = nf4_elements<std::uint8_t>(twice.scale_codes);
   BOOST_REQUIRE(stored.size() == 3u);
   BOOST_REQUIRE(codes.size() == 300u);
   BOOST_TEST(stored[0] == plain::lane_sum(scales) / 300.0f);
-  const std::vector<float> back = elements<float>(kernels::dequantise(twice));
+  const std::vector<float> back = nf4_elements<float>(kernels::dequantise(twice));
   const std::vector<int> numbers = nf4_codes(twice);
   for (std::size_t b = 0; b < 300; ++b) {
     float largest = 0;
@@ -160,8 +160,8 @@ CONTRACT(NF4_2_scales_are_quantised_again_about_their_mean_in_groups_of_256) {
 
 CONTRACT(NF4_2_equal_scales_have_code_128_and_a_sum_of_scales_that_overflows_is_refused) {
   const Nf4 packed = kernels::quantise(Tensor::full({3, 32}, 2, device), {.block = 32});
-  for (std::uint8_t code : elements<std::uint8_t>(packed.scale_codes)) BOOST_TEST(int{code} == 128);
-  for (float value : elements<float>(kernels::dequantise(packed))) BOOST_TEST(value == 2);
+  for (std::uint8_t code : nf4_elements<std::uint8_t>(packed.scale_codes)) BOOST_TEST(int{code} == 128);
+  for (float value : nf4_elements<float>(kernels::dequantise(packed))) BOOST_TEST(value == 2);
   check_refused([&] { kernels::quantise(Tensor::full({3, 32}, 3e38, device), {.block = 32}); }, "NF4-2", "inf");
 }
 

@@ -76,6 +76,13 @@ class Verdict(unittest.TestCase):
             row = benchmark.judge(sample(ours=[1] * 3, peer=[3] * 3, control=[1] * 3, clock=clock, waited=waited))
             self.assertEqual(row["verdict"], verdict, (clock, waited))
 
+    def test_a_training_step_tells_tokens_a_second_and_the_memory_of_both_sides(self):
+        memory = {"ours": 30.0, "peer": 240.0}
+        of_step = sample(ours=[2] * 3, peer=[4] * 3, control=[2] * 3, case="decoder 20k", unit="tokens/s")
+        row = benchmark.judge({**of_step, "peak_memory": memory})
+        self.assertEqual((row["ours"], row["peer"], row["peak_memory"]), (0.5e9, 0.25e9, memory))
+        self.assertNotIn("peak_memory", benchmark.judge(of_step))
+
     def test_means_are_one_a_peer_and_ours_beside_ours_is_in_none(self):
         same = {"ours": [1.0] * 3, "control": [1.0] * 3}
         rows = [
