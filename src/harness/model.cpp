@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-Model mlp(const Configuration& configuration, const Dataset& data, const Random& random) {
+ConfiguredModel mlp(const Configuration& configuration, const Dataset& data, const Random& random) {
   const std::vector<std::int64_t>& layers = configuration.model.layers;
   const auto require = [&](const std::string& what, std::int64_t expected, std::int64_t found) {
     if (expected != found)
@@ -39,7 +39,7 @@ DecoderOptions decoder_options(const Configuration::Model& m, std::int64_t vocab
           m.checkpointed};
 }
 
-Model decoder(const Configuration& configuration, const Dataset& data, const Random& random) {
+ConfiguredModel decoder(const Configuration& configuration, const Dataset& data, const Random& random) {
   auto module = std::make_shared<DecoderOnlyTransformer>(
       decoder_options(configuration.model, data.classes, data.features), random);
   auto forward = [model = module.get()](const Tensor& ids) {
@@ -51,7 +51,7 @@ Model decoder(const Configuration& configuration, const Dataset& data, const Ran
 
 }  // namespace
 
-Model make_model(const Configuration& configuration, const Dataset& data, const Random& random) {
+ConfiguredModel make_model(const Configuration& configuration, const Dataset& data, const Random& random) {
   const bool of_tokens = !data.tokens.empty(), is_decoder = configuration.model.kind == "decoder";
   if (of_tokens != is_decoder)
     throw Error("RUN-1", configuration.source + ": model.kind",

@@ -76,7 +76,7 @@ class Training {
   Device device_;
   Profile profile_;
   Random random_;
-  Model model_;
+  ConfiguredModel model_;
   ParameterList parameters_;
   std::unique_ptr<Optimiser> optimiser_;
   TraceLevel trace_level_;

@@ -21,10 +21,8 @@ namespace {
 int usage() {
   std::fprintf(stderr,
                "usage: benchmark_cases about, train_step MODEL LEVEL, or gemm|elementwise|price|cuda ROUNDS SECONDS "
-               "FLOATS, or
-"
-               "       benchmark_cases runs steps|steps_apart|checkpoints|checkpoints_apart FOLDER MEGABYTES
-");
+               "FLOATS, or\n"
+               "       benchmark_cases runs steps|steps_apart|checkpoints|checkpoints_apart FOLDER MEGABYTES\n");
   return 2;
 }
 

@@ -44,7 +44,7 @@ DecoderStep decoder_step(DecoderOptions options, Device device) {
   for (const NamedParameter& entry : model.parameters()) step.gradients.push_back(entry.parameter->gradient());
   return step;
 }
-void check_same_step(const DecoderStep& expected, const DecoderStep& found, const std::string& what) {
+void check_same_decoder_step(const DecoderStep& expected, const DecoderStep& found, const std::string& what) {
   check_same_bits(expected.loss, found.loss, what + ", loss");
   for (std::size_t i = 0; i < expected.gradients.size(); ++i)
     check_same_bits(expected.gradients[i], found.gradients[i], what + ", gradient " + std::to_string(i));
@@ -107,7 +107,7 @@ CONTRACT(NUM_9_materialised_and_flash_training_have_the_same_bits) {
   options.dropout = 0.2;
   const DecoderStep flash = decoder_step(options, device);
   options.materialised = true;
-  check_same_step(flash, decoder_step(options, device), "materialised");
+  check_same_decoder_step(flash, decoder_step(options, device), "materialised");
 }
 
 CONTRACT(NUM_10_checkpointed_blocks_have_the_bits_of_plain_ones) {
@@ -118,7 +118,7 @@ CONTRACT(NUM_10_checkpointed_blocks_have_the_bits_of_plain_ones) {
     options.checkpointed = false;
     const DecoderStep plain = decoder_step(options, device);
     options.checkpointed = true;
-    check_same_step(plain, decoder_step(options, device), tied ? "checkpointed and tied" : "checkpointed");
+    check_same_decoder_step(plain, decoder_step(options, device), tied ? "checkpointed and tied" : "checkpointed");
   }
 }
 

@@ -15,7 +15,7 @@ using namespace assay::test;
 namespace {
 
 using Row = std::vector<float>;
-constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity_32 = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 Row elements_of(const Tensor& x) {
   const auto all = x.read<float>();
@@ -64,7 +64,7 @@ Expected expected(const Row& x, const Row& scale, const Row& bias, const Row& up
 }
 
 // Rows of numbers; of numbers far from 0; of numbers whose squares are no normal ones; of one number again and again;
-// and with a NaN or an infinity in every third.
+// and with a NaN or an infinity_32 in every third.
 enum class Rows { ordinary, shifted, tiny, constant, exceptional };
 Tensor rows_of_kind(const Shape& shape, Rows kind, Device device) {
   Row all = elements_of(drawn(shape, 1, -2, 2));
@@ -73,7 +73,7 @@ Tensor rows_of_kind(const Shape& shape, Rows kind, Device device) {
     if (kind == Rows::shifted) all[i] = all[i] + 1000;
     if (kind == Rows::tiny) all[i] = all[i] * 0x1p-70f;
     if (kind == Rows::constant) all[i] = static_cast<float>(row) * 0.1f - 0.2f;
-    if (kind == Rows::exceptional && row % 3 == 1 && i % 7 == 3) all[i] = row % 2 == 0 ? nan : -infinity;
+    if (kind == Rows::exceptional && row % 3 == 1 && i % 7 == 3) all[i] = row % 2 == 0 ? nan : -infinity_32;
   }
   return Tensor::from(all, shape, device);
 }

@@ -44,7 +44,8 @@ std::vector<T> nf4_elements(const Tensor& x) {
 
 std::vector<int> nf4_codes(const Nf4& packed) {
   std::vector<int> codes;
-  for (std::uint8_t pair : nf4_elements<std::uint8_t>(packed.codes)) codes.push_back(pair % 16), codes.push_back(pair / 16);
+  for (std::uint8_t pair : nf4_elements<std::uint8_t>(packed.codes))
+    codes.push_back(pair % 16), codes.push_back(pair / 16);
   codes.resize(static_cast<std::size_t>(packed.shape.size()));
   return codes;
 }
@@ -261,7 +262,7 @@ CONTRACT(NF4_4_each_field_of_imported_codes_is_checked) {
     check_refused([&] { kernels::require_valid(packed, "here"); }, "NF4-4", fragment);
   };
   auto with = [&](const Tensor& tensor, std::int64_t index, auto value) {
-    auto values = elements<decltype(value)>(tensor);
+    auto values = nf4_elements<decltype(value)>(tensor);
     values[static_cast<std::size_t>(index)] = value;
     return Tensor::from(values, tensor.shape(), device);
   };

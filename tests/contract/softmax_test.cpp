@@ -17,13 +17,13 @@ namespace {
 
 using Row = std::vector<float>;
 
-Row exponentials(Row x) {
+Row softmax_exponentials(Row x) {
   float most = *std::max_element(x.begin(), x.end());
   for (float& value : x) value = numerics::exp(value - most);
   return x;
 }
 
-float lanes(const Row& x) {
+float softmax_lanes(const Row& x) {
   return numerics::lane_sum(x.size(), [&](std::size_t i) { return x[i]; });
 }
 
@@ -51,8 +51,8 @@ CONTRACT(NUM_8_softmax_and_its_gradient_are_the_stated_expressions) {
   Tensor x = drawn({5, 77}, 1, -3, 3, device), g = drawn({5, 77}, 99, 0.5, 1.5, device);
   Outcome found = outcome([](const auto& in) { return softmax(in[0]); }, {x});
   auto value = [](const Row& row) {
-    Row y = exponentials(row);
-    float sum = lanes(y);
+    Row y = softmax_exponentials(row);
+    float sum = softmax_lanes(y);
     for (float& element : y) element = element / sum;
     return y;
   };

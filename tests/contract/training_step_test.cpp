@@ -26,19 +26,19 @@ Configuration tiny(Device device) {
                              "test", {"run.device=" + to_string(device)});
 }
 
-struct Fixture {
+struct StepFixture {
   Configuration configuration;
   Datasets data;
   Training training;
 
-  explicit Fixture(Device device)
+  explicit StepFixture(Device device)
       : configuration(tiny(device)), data(load_datasets(configuration.data)), training(configuration, data) {}
 };
 
-using Table = std::map<std::string, std::string>;  // access and place → count and bytes
+using AccessTable = std::map<std::string, std::string>;  // access and place → count and bytes
 
 /// Without line numbers and template arguments, so that only another access changes it.
-Table table_of(const std::vector<AccessRow>& rows) {
+AccessTable table_of(const std::vector<AccessRow>& rows) {
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> sums;
   for (const AccessRow& row : rows) {
     const std::size_t source = row.file.rfind("src/");
@@ -48,15 +48,15 @@ Table table_of(const std::vector<AccessRow>& rows) {
     count += row.count;
     bytes += row.bytes;
   }
-  Table table;
+  AccessTable table;
   for (const auto& [place, sum] : sums) table[place] = std::to_string(sum.first) + "\t" + std::to_string(sum.second);
   return table;
 }
 
-Table golden(const std::string& path) {
+AccessTable golden(const std::string& path) {
   std::ifstream file(path);
   BOOST_TEST(file.good(), path << " is missing");
-  Table table;
+  AccessTable table;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string access, source, function, numbers;
@@ -72,7 +72,7 @@ Table golden(const std::string& path) {
 }  // namespace
 
 CONTRACT(ACC_10_a_training_step_moves_batch_and_masks_in_and_one_record_out) {
-  Fixture fixture(device);
+  StepFixture fixture(device);
   fixture.training.advance();
   const DeviceCounters before = device_counters(device);
   fixture.training.advance();
@@ -113,17 +113,17 @@ CONTRACT(ACC_10_a_step_of_a_decoder_moves_tokens_positions_and_masks_in_and_one_
 }
 
 CONTRACT(ACC_10_each_place_asks_as_often_as_the_golden_table_says) {
-  Fixture fixture(device);
+  StepFixture fixture(device);
   fixture.training.advance();
   AccessScope counts;
   fixture.training.advance();
-  const Table found = table_of(counts.rows());
+  const AccessTable found = table_of(counts.rows());
   // A GPU does what the simulated device does. Where this program was built elsewhere, the environment names the
   // sources.
   const char* root = std::getenv("ASSAY_SOURCE_ROOT");
   const std::string path = std::string(root ? root : ASSAY_SOURCE_ROOT) + "/tests/golden/training_step_" +
                            to_string(device == cpu ? cpu : simulated) + ".tsv";
-  const Table expected = golden(path);
+  const AccessTable expected = golden(path);
   for (const auto& [place, numbers] : found) {
     const auto known = expected.find(place);
     BOOST_TEST((known != expected.end() && known->second == numbers),
@@ -137,12 +137,12 @@ CONTRACT(ACC_10_each_place_asks_as_often_as_the_golden_table_says) {
 }
 
 CONTRACT(RES_6_a_step_in_which_the_device_fails_is_as_if_it_had_not_been_called_or_is_taken_as_a_whole) {
-  Fixture undisturbed(device);
+  StepFixture undisturbed(device);
   std::vector<StepRow> expected;
   for (int i = 0; i < 3; ++i) expected.push_back(undisturbed.training.advance());
   for (DeviceAction action : {DeviceAction::allocation, DeviceAction::copy, DeviceAction::launch})
     for (std::uint64_t nth = 1;; ++nth) {
-      Fixture fixture(device);
+      StepFixture fixture(device);
       fixture.training.advance();
       bool failed = false;
       {

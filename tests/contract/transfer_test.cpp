@@ -11,7 +11,7 @@ using namespace assay::test;
 
 namespace {
 
-Device other_than(Device device) { return device == cpu ? simulated : cpu; }
+Device another_than(Device device) { return device == cpu ? simulated : cpu; }
 
 /// A small model on a device, each parameter with a gradient.
 struct Trained {
@@ -32,10 +32,10 @@ CONTRACT(XFER_1_a_whole_model_moves_and_its_gradients_are_zero_afterwards) {
   Trained trained(device);
   std::vector<std::string> before;
   for (const NamedParameter& entry : trained.list) before.push_back(bits_of(entry.parameter->value().to(cpu)));
-  trained.model.net.to(other_than(device));
+  trained.model.net.to(another_than(device));
   for (std::size_t i = 0; i < trained.list.size(); ++i) {
     const Parameter& parameter = *trained.list[i].parameter;
-    BOOST_TEST(to_string(parameter.value().device()) == to_string(other_than(device)));
+    BOOST_TEST(to_string(parameter.value().device()) == to_string(another_than(device)));
     BOOST_TEST(bits_of(parameter.value().to(cpu)) == before[i]);
     BOOST_TEST(!parameter.has_pending_gradient());
     for (double element : doubles(parameter.gradient())) BOOST_TEST(element == 0);
@@ -44,12 +44,12 @@ CONTRACT(XFER_1_a_whole_model_moves_and_its_gradients_are_zero_afterwards) {
 
 CONTRACT(XFER_2_a_failure_at_any_allocation_copy_or_launch_leaves_the_whole_tree_as_it_was) {
   for (DeviceAction action : {DeviceAction::allocation, DeviceAction::copy, DeviceAction::launch}) {
-    for (Device where : {device, other_than(device)}) {
+    for (Device where : {device, another_than(device)}) {
       Trained trained(device);
       int failures = check_atomic_under_faults(
-          where, action, [&] { trained.model.net.to(other_than(device)); }, [&] { return observe(trained.list); },
-          "transfer to " + to_string(other_than(device)));
-      if (action != DeviceAction::launch && where == other_than(device))
+          where, action, [&] { trained.model.net.to(another_than(device)); }, [&] { return observe(trained.list); },
+          "transfer to " + to_string(another_than(device)));
+      if (action != DeviceAction::launch && where == another_than(device))
         BOOST_TEST(failures >= 4, "only " << failures << " actions of " << to_string(where) << " could fail");
     }
   }
@@ -61,7 +61,7 @@ CONTRACT(XFER_3_what_is_there_already_is_left_untouched_with_its_gradient) {
   trained.model.net.to(device);
   check_unchanged(before, observe(trained.list), "transfer to where it is");
   const Tensor kept = trained.list[0].parameter->value();
-  move_parameters_to({trained.list[1]}, other_than(device));
+  move_parameters_to({trained.list[1]}, another_than(device));
   BOOST_TEST(trained.list[0].parameter->value().shares_storage_with(kept));
   BOOST_TEST(trained.list[0].parameter->has_pending_gradient());
 }
@@ -71,7 +71,7 @@ CONTRACT(XFER_4_a_moved_parameter_has_the_next_version_and_graphs_built_before_a
   Parameter& weight = *trained.list[0].parameter;
   std::uint64_t version = weight.value().version();
   Variable y = sum(multiply(weight.variable(), weight.variable()));
-  trained.model.net.to(other_than(device));
+  trained.model.net.to(another_than(device));
   BOOST_TEST(weight.value().version() == version + 1);
   check_refused([&] { y.backward(); }, "GRAPH-5");
 }
@@ -82,7 +82,7 @@ CONTRACT(XFER_5_values_survive_a_round_trip_bit_for_bit) {
   Parameter parameter(Tensor::from(patterns, {64, 64}, device));
   std::string before = bits_of(parameter.value());
   ParameterList list{{"patterns", parameter.handle()}};
-  move_parameters_to(list, other_than(device));
+  move_parameters_to(list, another_than(device));
   move_parameters_to(list, device);
   BOOST_TEST(bits_of(parameter.value()) == before);
 }
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(XFER_8_an_unavailable_device_is_refused_with_its_reason) {
 
 CONTRACT(XFER_10_memory_after_a_failed_transfer_is_back_to_the_baseline) {
   Trained trained(device);
-  const Device target = other_than(device);
+  const Device target = another_than(device);
   std::uint64_t before = device_counters(target).live_bytes;
   FaultScope fault(target, DeviceAction::copy, 3);
   check_refused([&] { trained.model.net.to(target); }, "RES-6", "fault on demand");
@@ -113,7 +113,7 @@ CONTRACT(XFER_11_null_duplicate_and_unnamed_entries_are_refused_before_anything_
     ParameterList list = trained.list;
     list.push_back(std::move(extra));
     Observed before = observe(trained.list);
-    check_refused([&] { move_parameters_to(list, other_than(device)); }, "OPT-1", fragment);
+    check_refused([&] { move_parameters_to(list, another_than(device)); }, "OPT-1", fragment);
     check_unchanged(before, observe(trained.list), "a refused list");
   };
   refused({"nothing", {}}, "\"nothing\"");

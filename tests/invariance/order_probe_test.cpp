@@ -25,12 +25,12 @@ struct Sum {
   std::function<ElementsBelow(std::int64_t n)> probe;
 };
 
-Row floats(const Tensor& x) {
+Row elements_found(const Tensor& x) {
   const auto read = x.read<float>();
   return Row(read.begin(), read.end());
 }
 
-Row floats(const std::vector<Term>& terms, float one, float mask, float nothing = 0) {
+Row elements_found(const std::vector<Term>& terms, float one, float mask, float nothing = 0) {
   Row values;
   for (Term term : terms) values.push_back(term == Term::nothing ? nothing : term == Term::one ? one : mask);
   return values;
@@ -49,7 +49,7 @@ std::vector<std::int32_t> first_of(const std::vector<T>& elements, std::int64_t 
 /// For which rows `result` is `expected` at the mask.
 std::vector<bool> equals_at_mask(const Tensor& result, const std::vector<Term>& terms, std::int64_t rows,
                                  float expected) {
-  const Row found = floats(result);
+  const Row found = elements_found(result);
   std::vector<bool> equal;
   std::size_t begin = 0;
   for (std::int32_t place : first_of(terms, rows, Term::mask)) {
@@ -61,7 +61,7 @@ std::vector<bool> equals_at_mask(const Tensor& result, const std::vector<Term>& 
 
 /// A sum of which a gradient is d_i = (x_i − Σx ÷ n) ÷ `scale`, read at an element that is one.
 Row sums_in_gradient(const Tensor& gradient, const Row& elements, std::int64_t rows, float scale) {
-  const Row found = floats(gradient);
+  const Row found = elements_found(gradient);
   const std::size_t n = found.size() / static_cast<std::size_t>(rows);
   Row sums;
   for (std::int32_t place : first_of(elements, rows, 1.0f))
@@ -122,7 +122,7 @@ class Sums {
   }
 
   void of_views() {
-    auto over = [](const Tensor& x, int axis) { return floats(sum(Variable(x), {axis}).value()); };
+    auto over = [](const Tensor& x, int axis) { return elements_found(sum(Variable(x), {axis}).value()); };
     cancelling("sum over the last axis", "lane", sizes({1, 31, 32, 33, 100, 4097}, {4096, 8193}),
                [=, this](const Row& x, std::int64_t rows) { return over(matrix(x, rows), 1); });
     cancelling("sum over the last axis of a transposed matrix", "lane", sizes({33, 100}, {4097}),
@@ -138,13 +138,13 @@ class Sums {
   void of_products() {
     auto product = [this](const Row& x, std::int64_t rows) {
       const Tensor left = matrix(x, rows), right = Tensor::full({left.shape()[1], 5}, 1, device_);
-      return floats(kernels::contiguous(matmul(Variable(left), Variable(right)).value().slice(1, 4, 5)));
+      return elements_found(kernels::contiguous(matmul(Variable(left), Variable(right)).value().slice(1, 4, 5)));
     };
     cancelling("matrix product", "chain", {1, 511, 512, 513, 1025}, product);
     cancelling("product of transposed matrices", "chain", {513}, [this](const Row& x, std::int64_t rows) {
       const Tensor left = columns(x, rows).transpose(0, 1), right = Tensor::full({5, left.shape()[1]}, 1, device_);
       const Variable product = matmul(Variable(left), Variable(right.transpose(0, 1)));
-      return floats(kernels::contiguous(product.value().slice(1, 0, 1)));
+      return elements_found(kernels::contiguous(product.value().slice(1, 0, 1)));
     });
     cancelling("product of a single row", "chain", {513}, one_by_one([=](const Row& x) { return product(x, 1)[0]; }));
     auto linear_gradient = [this](const Row& x, std::int64_t rows, std::size_t of) {
@@ -152,7 +152,7 @@ class Sums {
       const Variable weight = Variable::leaf(Tensor::full({rows, 1}, 1, device_)),
                      bias = Variable::leaf(Tensor::full({rows}, 1, device_));
       linear(Variable(Tensor::full({upstream.shape()[0], 1}, 1, device_)), weight, bias).backward(upstream);
-      return floats((of == 0 ? weight : bias).gradient());
+      return elements_found((of == 0 ? weight : bias).gradient());
     };
     cancelling("gradient of a weight", "chain", {2, 513},
                [=](const Row& x, std::int64_t rows) { return linear_gradient(x, rows, 0); });
@@ -162,7 +162,7 @@ class Sums {
 
   /// exp(−17) is below half a unit in the last place of 1, twice that above; exp(−200) is +0.
   Tensor logits(const std::vector<Term>& terms, std::int64_t rows) const {
-    return matrix(floats(terms, -17, 0, -200), rows);
+    return matrix(elements_found(terms, -17, 0, -200), rows);
   }
 
   void of_softmax() {
@@ -189,7 +189,7 @@ class Sums {
   void of_norms() {
     cancelling("mean of layer normalisation", "lane", sizes({33}, {4097}), [this](const Row& x, std::int64_t rows) {
       const Tensor at = matrix(x, rows), ones = Tensor::full({at.shape()[1]}, 1, device_);
-      Row sums = floats(kernels::layer_norm(at, ones, ones, 1).statistics);
+      Row sums = elements_found(kernels::layer_norm(at, ones, ones, 1).statistics);
       sums.resize(static_cast<std::size_t>(rows));
       for (float& sum : sums) sum = sum * static_cast<float>(at.shape()[1]);
       return sums;
@@ -209,7 +209,7 @@ class Sums {
                    upstream.insert(upstream.end(), from, from + 64);
                    upstream.push_back(0);
                  }
-                 const Row found = floats(norm_gradient(matrix(at, rows), matrix(upstream, rows), 0x1p-40));
+                 const Row found = elements_found(norm_gradient(matrix(at, rows), matrix(upstream, rows), 0x1p-40));
                  Row sums;
                  for (std::int32_t place : first_of(x, rows, 1.0f)) {
                    const float* of_row = found.data() + sums.size() * 65;
@@ -226,7 +226,7 @@ class Sums {
       signs.resize(2 * signs.size(), -1);
       const Tensor at = Tensor::from(signs, {2 * rows}, device_).expand(upstream.shape()),
                    ones = Tensor::full({2 * rows}, 1, device_);
-      Row sums = floats(
+      Row sums = elements_found(
           kernels::layer_norm_scale_gradient(at, kernels::layer_norm(at, ones, ones, 0x1p-40).statistics, upstream));
       sums.resize(static_cast<std::size_t>(rows));
       return sums;
@@ -253,7 +253,8 @@ class Sums {
           const Tensor k = logits(terms, rows);
           const Tensor of_samples = k.reshape({rows, k.shape()[1], 1});
           std::vector<bool> absorbed;
-          for (float sum : floats(kernels::attention(full({rows, 1, 1}, 1), of_samples, of_samples, {}, {}).sum))
+          for (float sum :
+               elements_found(kernels::attention(full({rows, 1, 1}, 1), of_samples, of_samples, {}, {}).sum))
             absorbed.push_back(sum == 1);
           return absorbed;
         },
@@ -261,7 +262,7 @@ class Sums {
     // All scores are 0, so the exponentials are 1.
     cancelling("output of attention", "chain", sizes({2, 511, 513}, {1025}), [this](const Row& x, std::int64_t rows) {
       const Tensor v = positions(x, rows), zeros = full(v.shape(), 0);
-      Row sums = floats(kernels::attention(zeros.slice(1, 0, 1), zeros, v, {}, {}).output);
+      Row sums = elements_found(kernels::attention(zeros.slice(1, 0, 1), zeros, v, {}, {}).output);
       for (float& sum : sums) sum *= static_cast<float>(v.shape()[1]);
       return sums;
     });
@@ -284,11 +285,11 @@ class Sums {
       const Tensor q = positions(x, rows), zeros = full(q.shape(), 0), first = first_ones(q.shape());
       return unscaled(kernels::copy(attention_gradients(q, zeros, first, zeros, first)[1].slice(1, 0, 1)), rows);
     });
-    cancelling("gradient of attention's values", "chain", sizes({2, 33}, {513}),
-               [this](const Row& x, std::int64_t rows) {
-                 const Tensor g = positions(x, rows), zeros = full(g.shape(), 0);
-                 return floats(kernels::copy(attention_gradients(zeros, zeros, zeros, zeros, g)[2].slice(1, 0, 1)));
-               });
+    cancelling(
+        "gradient of attention's values", "chain", sizes({2, 33}, {513}), [this](const Row& x, std::int64_t rows) {
+          const Tensor g = positions(x, rows), zeros = full(g.shape(), 0);
+          return elements_found(kernels::copy(attention_gradients(zeros, zeros, zeros, zeros, g)[2].slice(1, 0, 1)));
+        });
   }
   Tensor full(const Shape& shape, float value) const { return Tensor::full(shape, value, device_); }
   /// Each row a sample of one position, or the rows side by side at every position of one sample.
@@ -315,7 +316,7 @@ class Sums {
   }
   /// Without the factor 1 ÷ √width; a width below 0 changes the sign.
   static Row unscaled(const Tensor& x, std::int64_t width) {
-    Row sums = floats(x);
+    Row sums = elements_found(x);
     const auto size = static_cast<float>(std::abs(width));
     for (float& sum : sums) sum *= width < 0 ? -std::sqrt(size) : std::sqrt(size);
     return sums;
@@ -325,7 +326,7 @@ class Sums {
     absorbing("denominator of cross entropy", {33}, [this](const std::vector<Term>& terms, std::int64_t rows) {
       const Tensor labels = Tensor::from(first_of(terms, rows, Term::mask), {rows}, device_);
       std::vector<bool> absorbed;
-      for (float loss : floats(kernels::cross_entropy(logits(terms, rows), labels, 0, -100)))
+      for (float loss : elements_found(kernels::cross_entropy(logits(terms, rows), labels, 0, -100)))
         absorbed.push_back(loss == 0);
       return absorbed;
     });
@@ -339,7 +340,7 @@ class Sums {
     absorbing("total of cross entropy", sizes({9}, {33}), one_by_one([this](const std::vector<Term>& terms) {
                 // exp(−2¹⁰) is +0, so that the loss of a row is its other logit.
                 Row pairs;
-                for (float loss : floats(terms, 0x1p10f, 0x1p34f, 0)) {
+                for (float loss : elements_found(terms, 0x1p10f, 0x1p34f, 0)) {
                   pairs.push_back(loss == 0 ? 0 : -loss);
                   pairs.push_back(loss == 0 ? -0x1p10f : 0);
                 }
@@ -349,13 +350,14 @@ class Sums {
                 return loss.value().read<float>()[0] == 0x1p34f / static_cast<float>(rows);
               }));
     absorbing("mean squared error", {33}, one_by_one([this](const std::vector<Term>& terms) {
-                const Tensor x = matrix(floats(terms, 1, 0x1p12f), 1), zeros = Tensor::zeros(x.shape(), device_);
+                const Tensor x = matrix(elements_found(terms, 1, 0x1p12f), 1),
+                             zeros = Tensor::zeros(x.shape(), device_);
                 const Variable loss = mean_squared_error(Variable(x), Variable(zeros));
                 return loss.value().read<float>()[0] == 0x1p24f / static_cast<float>(terms.size());
               }));
     absorbing("squared norm", {33}, one_by_one([this](const std::vector<Term>& terms) {
                 const kernels::Record record(device_, 1);
-                kernels::squared_norms({matrix(floats(terms, 1.25f, 0x1p27f), 1)}, record.all());
+                kernels::squared_norms({matrix(elements_found(terms, 1.25f, 0x1p27f), 1)}, record.all());
                 return record.number(0) == 0x1p54;
               }));
   }
@@ -366,7 +368,7 @@ class Sums {
       const std::vector<std::int32_t> ids(static_cast<std::size_t>(upstream.shape()[0]));
       const Variable table = Variable::leaf(Tensor::zeros({1, rows}, device_));
       embedding(table, Tensor::from(ids, {upstream.shape()[0]}, device_)).backward(upstream);
-      return floats(table.gradient());
+      return elements_found(table.gradient());
     });
     cancelling("gradient of what has several consumers", "descending", {2, 9}, [this](const Row& x, std::int64_t rows) {
       const Tensor factors = columns(x, rows), ones = Tensor::full({rows}, 1, device_);
@@ -377,14 +379,14 @@ class Sums {
       Variable total = consumers[0];
       for (std::size_t k = 1; k < consumers.size(); ++k) total = add(total, consumers[k]);
       total.backward(ones);
-      return floats(leaf.gradient());
+      return elements_found(leaf.gradient());
     });
     cancelling("sum over shards", "binary", {1, 2, 4, 8, 32}, [this](const Row& x, std::int64_t rows) {
       const Tensor results = columns(x, rows);
       ShardSum sum(results.shape()[0]);
       for (std::int64_t k = 0; k < results.shape()[0]; ++k)
         sum.add({Tensor::zeros({}, device_), {results.slice(0, k, k + 1).reshape({rows})}});
-      return floats(sum.total().gradients[0]);
+      return elements_found(sum.total().gradients[0]);
     });
   }
 
@@ -469,7 +471,7 @@ BOOST_AUTO_TEST_CASE(NUM_12_the_probe_recovers_the_trees_of_plain_loops) {
     BOOST_TEST(SumTree(known.n, by_cancelling(known.n, sums)).text() == known.tree);
     auto absorb = [&](const std::vector<Term>& terms, std::int64_t rows) {
       std::vector<bool> all;
-      for (float sum : sums(floats(terms, 1, 0x1p24f), rows)) all.push_back(sum == 0x1p24f);
+      for (float sum : sums(elements_found(terms, 1, 0x1p24f), rows)) all.push_back(sum == 0x1p24f);
       return all;
     };
     BOOST_TEST(SumTree(known.n, by_absorbing(known.n, absorb)).text() == known.tree);
