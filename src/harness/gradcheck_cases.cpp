@@ -194,7 +194,7 @@ std::vector<GradcheckCase> gradcheck_cases(Device device) {
       {{0, 8, 12, "token 2 is not used"}, {0, 16, 20, "token 4 is not used"}, {1, 12, 16, "position 3 is not used"}});
   decoder.tied = true;
   c.add_layer_of_ids("DecoderOnlyTransformer", {3, 0, 3, 1, 1, 0}, {2, 3},
-                     std::make_shared<DecoderOnlyTransformer>(decoder, random["decoder"]),
+                     std::make_shared<DecoderOnlyTransformer>(decoder, random["tied"]),
                      {{1, 12, 16, "position 3 is not used"}});
   const std::vector<std::int64_t> widths{5, 7, 4};
   c.add_adapted("LowRankAdapter", c.leaf({3, 5}), std::make_shared<Mlp>(widths, Activation::tanh, 0, random["dense"]),
