@@ -46,9 +46,15 @@ struct Chain {
   }
 };
 
+/// Σ a[j]·b[j] in chain order.
 __device__ __forceinline__ float dot(std::int64_t width, const float* a, const float* b) {
-  return numerics::chain_dot(
-      0, static_cast<std::size_t>(width), [=](std::size_t j) { return a[j]; }, [=](std::size_t j) { return b[j]; });
+  Chain sum;
+  for (std::int64_t j = 0; j < width;) {
+    const std::int64_t stop = j + key_block < width ? j + key_block : width;
+    for (; j < stop; ++j) sum.part = numerics::fma(a[j], b[j], sum.part);
+    sum.finish();
+  }
+  return sum.total;
 }
 
 /// Calls group(begin) for as many outputs from `begin` on as the lanes own at a time.

@@ -10,9 +10,10 @@ namespace assay::kernels::ASSAY_ISA {
 inline constexpr auto chain_block = static_cast<std::int64_t>(numerics::chain_block);
 
 /// The blocks' sums, ascending.
-inline __global__ void sums_of_blocks(std::int64_t outputs, std::int64_t blocks, const float* parts, float* y) {
+template <class T>
+__global__ void sums_of_blocks(std::int64_t outputs, std::int64_t blocks, const T* parts, T* y) {
   if (element() >= outputs) return;
-  float sum = parts[element()];
+  T sum = parts[element()];
   for (std::int64_t block = 1; block < blocks; ++block) sum = sum + parts[block * outputs + element()];
   y[element()] = sum;
 }
@@ -27,7 +28,7 @@ void chain_order(const char* name, std::int64_t outputs, std::int64_t length, fl
   Scratch scratch(this_device, static_cast<std::size_t>(outputs * blocks) * sizeof(float));
   auto* parts = reinterpret_cast<float*>(scratch.data());
   launch_blocks(grid, parts);
-  launch<sums_of_blocks>(name, lane_per(outputs), outputs, blocks, static_cast<const float*>(parts), y);
+  launch<sums_of_blocks<float>>(name, lane_per(outputs), outputs, blocks, static_cast<const float*>(parts), y);
 }
 
 }  // namespace assay::kernels::ASSAY_ISA
