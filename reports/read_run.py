@@ -58,6 +58,12 @@ class Run:
                 except (OSError, KeyError, ValueError, TypeError) as error:
                     raise ReportError("FILE-3", f"read {path}", f"rows of /steps/{table}", str(error)) from error
 
+    def digests_of(self, table, step):
+        """One row of a digest table, whole numbers."""
+        out = np.zeros((1, len(self.names[table])), np.uint64)
+        self.read_digests(table, step - 1, out)
+        return out[0].tolist()
+
     def rename(self, path):
         """Gives the columns the names that a map has for them, such as `assay compare --map` accepts."""
         with open(path, "rb") as file:

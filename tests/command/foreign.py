@@ -27,13 +27,6 @@ if importlib.util.find_spec("torch"):
     import record_torch
 
 
-def digests_of(run, table, row):
-    """The digests of one row of a table."""
-    digests = np.empty((1, len(run.names[table])), np.uint64)
-    run.read_digests(table, row, digests)
-    return digests[0].tolist()
-
-
 class Anew(CommandTest):
     """Random numbers, order, initial values and digests: NumPy's against those of the command."""
 
@@ -48,7 +41,7 @@ class Anew(CommandTest):
         run = read_run(self.out, "A")
         initial = Experiment(run).initial_parameters()
         self.assertEqual([name for name, _ in initial], run.names["parameters"])
-        for (name, array), found in zip(initial, digests_of(run, "parameters", 0)):
+        for (name, array), found in zip(initial, run.digests_of("parameters", 1)):
             if name.endswith("weight"):
                 self.assertEqual(f"{numerics.digest(array):016x}", f"{int(found):016x}", name)
 
@@ -81,12 +74,12 @@ class Anew(CommandTest):
         for path in sorted((self.out / "checkpoints").iterdir()):
             check_file(path)
             with h5py.File(path) as file:
-                row = int(file.attrs["step"]) - 1
+                step = int(file.attrs["step"])
                 arrays = {name: dataset[()] for name, dataset in file["parameters"].items()}
                 state = {name: dataset[()] for name, dataset in file["optimiser"].items()}
             for table, values in ("parameters", arrays), ("optimiser", state):
                 self.assertEqual([numerics.digest(values[name]) for name in run.names[table]],
-                                 digests_of(run, table, row), path.name)
+                                 run.digests_of(table, step), path.name)
         self.assertEqual(numerics.digest_of_set([(n, arrays[n]) for n in run.names["parameters"]]),
                          run.result["parameters_digest"])
 

@@ -78,9 +78,9 @@ class Anew(DecoderTest):
             run = read_run(out, "A")
             initial = Experiment(run).initial_parameters()
             self.assertEqual([name for name, _ in initial], run.names["parameters"])
-            for (name, array), found in zip(initial, run.steps["parameters"][0]):
+            for (name, array), found in zip(initial, run.digests_of("parameters", 1)):
                 if not name.endswith("bias"):  # 0 moves, however small the rate
-                    self.assertEqual(f"{numerics.digest(array):016x}", f"{int(found):016x}", name)
+                    self.assertEqual(f"{numerics.digest(array):016x}", f"{found:016x}", name)
 
     def test_tokens_are_the_bytes_of_the_file_and_labels_the_bytes_behind_them(self):
         experiment, data = Experiment(read_run(self.trained(), "A")), self.text.read_bytes()
