@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 constexpr const char* checkpoint_format = "assay-checkpoint";
 constexpr std::uint64_t checkpoint_version = 1;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& expected, const std::string& found) {
+[[noreturn]] void fail_check(const std::string& where, const std::string& expected, const std::string& found) {
   throw Error("FILE-3", "checkpoint " + where, expected, found);
 }
 
@@ -39,7 +39,7 @@ void check_finite_values(std::span<const T> values, const std::string& where) {
   if (others == 0) return;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!__builtin_isfinite(values[i]))
-      refuse(where, "finite values", "a NaN or infinity at element " + std::to_string(i));
+      fail_check(where, "finite values", "a NaN or infinity at element " + std::to_string(i));
 }
 
 void check_finite(const Array& array, const std::string& where) {
@@ -54,8 +54,8 @@ std::uint64_t digest_of(const Array& array) {
 
 void check_name(const std::string& name, std::set<std::string>& used, const std::string& where) {
   if (name.empty() || name == "." || name.find('/') != std::string::npos)
-    refuse(where, "names that are not empty and without '/'", "\"" + name + "\"");
-  if (!used.insert(name).second) refuse(where, "each name once", "\"" + name + "\" twice");
+    fail_check(where, "names that are not empty and without '/'", "\"" + name + "\"");
+  if (!used.insert(name).second) fail_check(where, "each name once", "\"" + name + "\" twice");
 }
 
 /// What must hold of every checkpoint, before it is written and after it is read.
@@ -66,34 +66,35 @@ void check(const std::string& path, const Checkpoint& checkpoint) {
     const std::string where = path + ": /parameters/" + parameter.name;
     check_name(parameter.name, parameters, path + ": /parameters");
     if (parameter.value.type != ElementType::float32 && parameter.value.type != ElementType::float64)
-      refuse(where, "float32 or float64", element_name(parameter.value.type));
+      fail_check(where, "float32 or float64", element_name(parameter.value.type));
     check_finite(parameter.value, where);
     if (std::uint64_t digest = digest_of(parameter.value); digest != parameter.digest)
-      refuse(where, "the digest " + hexadecimal(parameter.digest), hexadecimal(digest));
+      fail_check(where, "the digest " + hexadecimal(parameter.digest), hexadecimal(digest));
   }
   for (const auto& [alias, owner] : checkpoint.aliases) {
     check_name(alias, parameters, path + ": /names/aliases");
     if (std::none_of(checkpoint.parameters.begin(), checkpoint.parameters.end(),
                      [&owner = owner](const StoredParameter& entry) { return entry.name == owner; }))
-      refuse(path + ": /names/owners", "names of parameters", "\"" + owner + "\"");
+      fail_check(path + ": /names/owners", "names of parameters", "\"" + owner + "\"");
   }
   for (const NamedArray& array : checkpoint.optimiser_arrays) {
     check_name(array.name, arrays, path + ": /optimiser");
     check_finite(array.array, path + ": /optimiser/" + array.name);
   }
   if (checkpoint.optimiser_scalars.count("kind"))
-    refuse(path + ": /optimiser", "no scalar of the name \"kind\"", "one");
+    fail_check(path + ": /optimiser", "no scalar of the name \"kind\"", "one");
   for (const std::string& stream : checkpoint.random_streams) check_name(stream, streams, path + ": /random/streams");
   if (checkpoint.random_draws.size() != checkpoint.random_streams.size())
-    refuse(path + ": /random/draws", std::to_string(checkpoint.random_streams.size()) + " entries, as /random/streams",
-           std::to_string(checkpoint.random_draws.size()));
+    fail_check(path + ": /random/draws",
+               std::to_string(checkpoint.random_streams.size()) + " entries, as /random/streams",
+               std::to_string(checkpoint.random_draws.size()));
 }
 
 std::vector<std::string> dataset_names(const hdf5::Group& group) {
   std::vector<std::string> names;
   for (const hdf5::Child& child : group.children()) {
     if (child.kind != hdf5::Child::Kind::dataset)
-      refuse(group.where() + "/" + child.name, "a dataset", "another object");
+      fail_check(group.where() + "/" + child.name, "a dataset", "another object");
     names.push_back(child.name);
   }
   return names;
@@ -107,8 +108,8 @@ void check_order(const hdf5::Group& group, const std::vector<std::string>& names
       return i < list.size() ? "\"" + list[i] + "\"" : "nothing";
     };
     if (entry(names) != entry(datasets) && !sabotaged("order_of_names_unchecked"))
-      refuse(group.where(), entry(names) + " as parameter " + std::to_string(i) + ", as /names/parameters",
-             entry(datasets));
+      fail_check(group.where(), entry(names) + " as parameter " + std::to_string(i) + ", as /names/parameters",
+                 entry(datasets));
   }
 }
 
@@ -177,11 +178,11 @@ Checkpoint load_checkpoint(const SealedBytes& file) {
   if (dataset_names(lists).size() > 1) {
     const std::vector<std::string> aliases = lists.read_strings("aliases"), owners = lists.read_strings("owners");
     if (aliases.size() != owners.size())
-      refuse(lists.where() + "/owners", std::to_string(aliases.size()) + " entries, as /names/aliases",
-             std::to_string(owners.size()));
+      fail_check(lists.where() + "/owners", std::to_string(aliases.size()) + " entries, as /names/aliases",
+                 std::to_string(owners.size()));
     for (std::size_t i = 0; i < aliases.size(); ++i)
       if (!checkpoint.aliases.emplace(aliases[i], owners[i]).second)
-        refuse(lists.where() + "/aliases", "each name once", "\"" + aliases[i] + "\" twice");
+        fail_check(lists.where() + "/aliases", "each name once", "\"" + aliases[i] + "\" twice");
   }
 
   const hdf5::Group optimiser = root.group("optimiser");
@@ -225,8 +226,8 @@ LatestCheckpoint latest_checkpoint(const std::string& folder) {
     try {
       Checkpoint checkpoint = load_checkpoint(file->second);
       if (checkpoint.step != file->first)
-        refuse(file->second + ": /@step", std::to_string(file->first) + ", as the name tells",
-               std::to_string(checkpoint.step));
+        fail_check(file->second + ": /@step", std::to_string(file->first) + ", as the name tells",
+                   std::to_string(checkpoint.step));
       latest.checkpoint = std::move(checkpoint);
       latest.path = file->second;
       return latest;

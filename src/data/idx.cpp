@@ -18,7 +18,7 @@ namespace {
 // RFC 1951 cannot express more than this many bytes in one compressed byte.
 constexpr std::int64_t largest_deflate_ratio = 1032;
 
-[[noreturn]] void refuse(const std::string& path, std::string expected, std::string found) {
+[[noreturn]] void fail_idx(const std::string& path, std::string expected, std::string found) {
   throw Error("FILE-6", "IDX file " + path, std::move(expected), std::move(found));
 }
 
@@ -29,7 +29,7 @@ class Contents {
     gzip_ = file.size() >= 2 && file[0] == std::byte{0x1F} && file[1] == std::byte{0x8B};
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(file.data()));
     stream_.avail_in = static_cast<uInt>(file.size());
-    if (gzip_ && inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) refuse(path, "memory for inflating", "none");
+    if (gzip_ && inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) fail_idx(path, "memory for inflating", "none");
   }
   ~Contents() {
     if (gzip_) inflateEnd(&stream_);
@@ -41,25 +41,25 @@ class Contents {
   void read(std::span<std::uint8_t> into, const std::string& what) {
     const std::size_t got = take(into);
     if (got < into.size())
-      refuse(path_, std::to_string(into.size()) + " bytes of " + what, std::to_string(got) + " bytes before the end");
+      fail_idx(path_, std::to_string(into.size()) + " bytes of " + what, std::to_string(got) + " bytes before the end");
   }
 
   /// Refuses an array of `size` bytes that cannot be what follows.
   void expect_room_for(std::int64_t size) const {
     const std::int64_t left = static_cast<std::int64_t>(stream_.avail_in);
     if (!gzip_ && left != size)
-      refuse(path_, std::to_string(size) + " bytes of elements after the header", std::to_string(left) + " bytes");
+      fail_idx(path_, std::to_string(size) + " bytes of elements after the header", std::to_string(left) + " bytes");
     // A window's worth of slack: the inflater may have taken bytes in that it has not given out.
     if (gzip_ && size > largest_deflate_ratio * static_cast<std::int64_t>(file_.size()))
-      refuse(path_, std::to_string(size) + " bytes of elements after the header",
-             "a gzip file of " + std::to_string(file_.size()) + " bytes, which cannot hold as many");
+      fail_idx(path_, std::to_string(size) + " bytes of elements after the header",
+               "a gzip file of " + std::to_string(file_.size()) + " bytes, which cannot hold as many");
   }
 
   void expect_end() {
     std::uint8_t extra;
     if (take({&extra, 1}) == 1 || stream_.avail_in != 0)
-      refuse(path_, "the end of the file after the elements", "more bytes");
-    if (gzip_ && !ended_) refuse(path_, "a complete gzip file", "one without its end");
+      fail_idx(path_, "the end of the file after the elements", "more bytes");
+    if (gzip_ && !ended_) fail_idx(path_, "a complete gzip file", "one without its end");
   }
 
  private:
@@ -77,7 +77,7 @@ class Contents {
       const int result = inflate(&stream_, Z_NO_FLUSH);
       ended_ = result == Z_STREAM_END;
       if (result == Z_BUF_ERROR) break;  // no input left
-      if (result != Z_OK && !ended_) refuse(path_, "a sound gzip file", stream_.msg ? stream_.msg : "a damaged one");
+      if (result != Z_OK && !ended_) fail_idx(path_, "a sound gzip file", stream_.msg ? stream_.msg : "a damaged one");
     }
     return into.size() - stream_.avail_out;
   }
@@ -106,17 +106,18 @@ IdxArray read_idx(const std::string& path) {
   std::uint8_t magic[4];
   contents.read(magic, "magic number");
   if (magic[0] != 0 || magic[1] != 0)
-    refuse(path, "a magic number that begins with two zero bytes", hexadecimal(magic[0]) + " " + hexadecimal(magic[1]));
+    fail_idx(path, "a magic number that begins with two zero bytes",
+             hexadecimal(magic[0]) + " " + hexadecimal(magic[1]));
   if (magic[2] != 0x08 && magic[2] != 0x0D) {
     const char* name = magic[2] == 0x09   ? " (signed byte)"
                        : magic[2] == 0x0B ? " (int16)"
                        : magic[2] == 0x0C ? " (int32)"
                        : magic[2] == 0x0E ? " (float64)"
                                           : " (not a type of IDX)";
-    refuse(path, "elements of type 0x08 (unsigned byte) or 0x0d (float32)", hexadecimal(magic[2]) + name);
+    fail_idx(path, "elements of type 0x08 (unsigned byte) or 0x0d (float32)", hexadecimal(magic[2]) + name);
   }
   array.type = static_cast<IdxArray::Type>(magic[2]);
-  if (magic[3] < 1 || magic[3] > 8) refuse(path, "1 to 8 dimensions", std::to_string(magic[3]));
+  if (magic[3] < 1 || magic[3] > 8) fail_idx(path, "1 to 8 dimensions", std::to_string(magic[3]));
 
   const std::int64_t width = array.type == IdxArray::Type::float32 ? 4 : 1;
   std::int64_t size = width;  // in bytes
@@ -124,11 +125,11 @@ IdxArray read_idx(const std::string& path) {
     std::uint8_t bytes[4];
     contents.read(bytes, "dimension " + std::to_string(i));
     const std::int64_t extent = std::bit_cast<std::int32_t>(big_endian(bytes));
-    if (extent < 0) refuse(path, "dimension " + std::to_string(i) + " not to be negative", std::to_string(extent));
+    if (extent < 0) fail_idx(path, "dimension " + std::to_string(i) + " not to be negative", std::to_string(extent));
     array.shape.push_back(extent);
     if (extent != 0 && size > idx_limit / extent)
-      refuse(path, "at most " + std::to_string(idx_limit) + " bytes of elements",
-             "more, from dimension " + std::to_string(i) + " = " + std::to_string(extent));
+      fail_idx(path, "at most " + std::to_string(idx_limit) + " bytes of elements",
+               "more, from dimension " + std::to_string(i) + " = " + std::to_string(extent));
     size *= extent;
   }
   if (!sabotaged("idx_headers_are_believed")) contents.expect_room_for(size);
