@@ -18,7 +18,7 @@ std::map<void*, std::size_t>& blocks() {
   return all;
 }
 
-cudaError_t failed(cudaError_t error) {
+cudaError_t last_error_of(cudaError_t error) {
   if (error != cudaSuccess) fake::last_error = error;
   return error;
 }
@@ -44,7 +44,7 @@ cudaError_t cudaGetLastError() { return std::exchange(fake::last_error, cudaSucc
 
 cudaError_t cudaDriverGetVersion(int* version) { return *version = fake::driver, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) {
-  return *count = static_cast<int>(fake::gpus.size()), failed(fake::count_result);
+  return *count = static_cast<int>(fake::gpus.size()), last_error_of(fake::count_result);
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
   const fake::FakeGpu& gpu = fake::gpus.at(static_cast<std::size_t>(number));
@@ -55,14 +55,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number) {
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int number) {
-  if (!fake::gpus.at(static_cast<std::size_t>(number)).starts) return failed(cudaErrorDevicesUnavailable);
+  if (!fake::gpus.at(static_cast<std::size_t>(number)).starts) return last_error_of(cudaErrorDevicesUnavailable);
   return fake::current = number, cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return *stream = nullptr, cudaSuccess; }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return *memory = std::malloc(bytes), cudaSuccess; }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  if (bytes > fake::memory - fake::used) return failed(cudaErrorMemoryAllocation);
+  if (bytes > fake::memory - fake::used) return last_error_of(cudaErrorMemoryAllocation);
   *memory = std::malloc(bytes);
   blocks()[*memory] = bytes;
   fake::used += bytes;
@@ -86,7 +86,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) {
   cudaError_t result = cudaSuccess;
   for (const auto& work : std::exchange(fake::queue, {}))
     if (result == cudaSuccess) result = work();
-  return failed(result);
+  return last_error_of(result);
 }
 
 }  // extern "C"
