@@ -1,6 +1,7 @@
 // Attention under a hypothesis: one sum after the other, as its formula stands.
 #include "kernels/attention.hpp"
 
+#include "device/cpu/scratch.hpp"
 #include "numerics/exp.hpp"
 #include "numerics/order.hpp"
 
@@ -34,10 +35,10 @@ void attention(View<const float> q, View<const float> k, View<const float> v, Vi
   const std::int64_t count = q.extent[1], keys = k.extent[1], offset = keys - count,
                      width = q.extent[2] / factors.heads, heads = factors.heads;
   const float scale = factors.scale, kept = factors.kept;
-  std::vector<float> e(static_cast<std::size_t>(keys));
+  auto* const e = static_cast<float*>(thread_scratch(static_cast<std::size_t>(keys) * sizeof(float)));
   for (std::int64_t row = 0; row < q.extent[0] * heads * count; ++row) {
     const std::int64_t head = row / count, query = row % count, seen = offset + query + 1;
-    auto weight = [&](std::int64_t n) -> float& { return e[static_cast<std::size_t>(n)]; };
+    auto weight = [&](std::int64_t n) -> float& { return e[n]; };
     float best = -__builtin_inff();
     for (std::int64_t n = 0; n < seen; ++n) {
       weight(n) = dot(width, head_row(q, heads, head, query), head_row(k, heads, head, n)) * scale;
@@ -64,7 +65,9 @@ void attention_gradient(View<const float> q, View<const float> k, View<const flo
                      width = q.extent[2] / factors.heads, heads = factors.heads;
   const float scale = factors.scale, kept = factors.kept;
   // Of one head, [Tq, Tk]: p·(g − δ), and the dropped p.
-  std::vector<float> by_score(static_cast<std::size_t>(count * keys)), weights(by_score.size());
+  auto* const by_score =
+      static_cast<float*>(thread_scratch(static_cast<std::size_t>(2 * count * keys) * sizeof(float)));
+  float* const weights = by_score + count * keys;
   for (std::int64_t head = 0; head < q.extent[0] * heads; ++head) {
     for (std::int64_t query = 0; query < count; ++query) {
       const std::int64_t row = head * count + query;
@@ -78,23 +81,21 @@ void attention_gradient(View<const float> q, View<const float> k, View<const flo
         auto selected = [&](float x) {
           return mask.data == nullptr ? x : mask.data[row * keys + n] != 0 ? x * kept : 0;
         };
-        by_score[static_cast<std::size_t>(query * keys + n)] = p * (selected(by_weight) - delta);
-        weights[static_cast<std::size_t>(query * keys + n)] = selected(p);
+        by_score[query * keys + n] = p * (selected(by_weight) - delta);
+        weights[query * keys + n] = selected(p);
       }
     }
     for (std::int64_t j = 0; j < width; ++j) {
       for (std::int64_t query = 0; query < count; ++query)
         head_row(q_gradient, heads, head, query)[j] =
             chain(
-                0, offset + query + 1,
-                [&](std::int64_t n) { return by_score[static_cast<std::size_t>(query * keys + n)]; },
+                0, offset + query + 1, [&](std::int64_t n) { return by_score[query * keys + n]; },
                 [&](std::int64_t n) { return head_row(k, heads, head, n)[j]; }) *
             scale;
       for (std::int64_t n = 0; n < keys; ++n) {
-        auto over_queries = [&](const std::vector<float>& by, const View<const float>& rows) {
+        auto over_queries = [&](const float* by, const View<const float>& rows) {
           return chain(
-              n < offset ? offset : n, keys,
-              [&](std::int64_t t) { return by[static_cast<std::size_t>((t - offset) * keys + n)]; },
+              n < offset ? offset : n, keys, [&](std::int64_t t) { return by[(t - offset) * keys + n]; },
               [&](std::int64_t t) { return head_row(rows, heads, head, t - offset)[j]; });
         };
         head_row(k_gradient, heads, head, n)[j] = over_queries(by_score, q) * scale;
