@@ -247,7 +247,7 @@ int sabotage(const ContractsArguments& options) {
     json["saboteurs"].push_back(
         {{"name", saboteurs[number].name}, {"breaks", saboteurs[number].breaks}, {"red", red}, {"green", green}});
     if (!options.json.alone()) {
-      std::cout << std::left << std::setw(34) << saboteurs[number].name;
+      std::cout << std::left << std::setw(38) << saboteurs[number].name;
       print_ids("red:", red);
       if (!green.empty()) print_ids("   STILL GREEN:", green);
       std::cout << '\n';
