@@ -39,11 +39,13 @@ class Configuration:
         return ROOT / "build" / self.name
 
 
+# Lines and functions for a sanitizer's report: where variables are would double the time of a build.
+DEBUG = ["--buildtype=debug", "-Doptimization=1", "-Dcpp_args=-g1"]
 RELEASE = Configuration("release", ["--buildtype=release"], repository=True)
 OTHERS = [
     Configuration(
         "address",
-        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=address,undefined", "-Dcuda=disabled"],
+        [*DEBUG, "-Db_sanitize=address,undefined", "-Dcuda=disabled"],
         timeout_multiplier=10,
         environment={
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -52,7 +54,7 @@ OTHERS = [
     ),
     Configuration(
         "thread",
-        ["--buildtype=debug", "-Doptimization=1", "-Db_sanitize=thread", "-Dcuda=disabled"],
+        [*DEBUG, "-Db_sanitize=thread", "-Dcuda=disabled"],
         timeout_multiplier=20,
         prefix=["setarch", "-R"],  # the run time of GCC 12 gives up on kernels that randomise 32 bits of an address
         environment={"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},

@@ -1,12 +1,12 @@
 // assay export: the parameters of a checkpoint as a safetensors file.
 #include <iostream>
 #include <memory>
-#include <utility>
 
 #include "app/commands.hpp"
-#include "app/run_checkpoint.hpp"
 #include "checkpoint/gpt2_names.hpp"
+#include "checkpoint/run_checkpoint.hpp"
 #include "checkpoint/safetensors.hpp"
+#include "harness/model.hpp"
 
 namespace assay::app {
 namespace {
@@ -16,10 +16,8 @@ struct Options {
 };
 
 int export_parameters(const Options& options) {
-  Checkpoint checkpoint = checkpoint_of(options.source);
-  Safetensors content;
-  for (StoredParameter& parameter : checkpoint.parameters)
-    content.arrays.push_back({parameter.name, std::move(parameter.value)});
+  const Checkpoint checkpoint = checkpoint_of(options.source);
+  Safetensors content{.arrays = dense_parameters(checkpoint, options.source)};
   for (const auto& [alias, owner] : checkpoint.aliases) content.metadata["tied." + alias] = owner;
   content.metadata["step"] = std::to_string(checkpoint.step);
   if (options.names == "gpt2") content.arrays = to_gpt2_names(content.arrays);

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/run_checkpoint.hpp"
 #include "base/error.hpp"
+#include "checkpoint/run_checkpoint.hpp"
 #include "data/byte_tokeniser.hpp"
 #include "harness/model.hpp"
 #include "models/generation.hpp"

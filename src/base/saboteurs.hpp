@@ -276,6 +276,8 @@ inline constexpr Saboteur saboteurs[] = {
     {"interrupts_are_forgotten", "RUN-5", "an interrupt does not end the run"},
     {"interrupts_save_nothing", "RUN-5", "an interrupted run writes no checkpoint"},
     {"what_did_not_run_has_passed", "RUN-6", "a case whose program could not run it counts as passed"},
+    {"base_is_not_read", "RUN-7", "a run from a base starts with values of its own"},
+    {"base_is_trained_too", "RUN-7", "a run with adapters trains the base too"},
     {"positions_exchanged", "VJP-1", "results of a gradient rule go to positions in reverse"},
     {"rule_gives_any_count", "VJP-2", "the count of a rule's results is not checked"},
     {"rule_gives_any_kind", "VJP-2", "shape, type and device of a rule's results are not checked"},

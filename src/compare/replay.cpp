@@ -65,7 +65,7 @@ Replay::Replay(const std::string& folder, const RunHead& run, std::uint64_t step
   const ConfigurationText& text = run.description.configuration;
   configuration_ = parse_configuration(text.toml, folder + "/run.h5", text.overrides);
   configuration_.trace = {};
-  data_ = std::make_shared<Datasets>(load_datasets(configuration_.data));
+  data_ = std::make_shared<Datasets>(load_inputs(configuration_));
   require_same_data(folder, run.description.provenance, *data_);
 
   Training& way = training(configuration_.run.numerics == "exact" ? exact() : configuration_);

@@ -152,6 +152,11 @@ class Reader {
     if (!std::has_single_bit(static_cast<std::uint64_t>(c.train.shards)))
       refuse("train.shards", "a power of two", std::to_string(c.train.shards));
     if (c.model.layers.size() < 2) refuse("model.layers", "at least two widths", std::to_string(c.model.layers.size()));
+    if (!c.adapter.layers.empty() && c.model.base.empty()) refuse("adapter.layers", "model.base with it", "none");
+    if (!c.quantise.layers.empty() && c.adapter.layers.empty())
+      refuse("quantise.layers", "adapter.layers with it, as codes are not trained", "none");
+    if (!std::has_single_bit(static_cast<std::uint64_t>(c.quantise.block)))
+      refuse("quantise.block", "a power of two", std::to_string(c.quantise.block));
     if (c.optimiser.nesterov && c.optimiser.momentum == 0)
       refuse("optimiser.nesterov", "optimiser.momentum above 0 with it", "0");
     if (c.run.numerics == "fast" && c.run.device == "reference")

@@ -32,7 +32,20 @@ struct Configuration {
     std::string activation = "relu";
     double dropout = 0;
     std::string perturbed;
+    std::string base;
   } model;
+
+  struct Adapter {
+    std::vector<std::string> layers;
+    std::int64_t rank = 8;
+    double alpha = 16;
+  } adapter;
+
+  struct Quantise {
+    std::vector<std::string> layers;
+    std::int64_t block = 64;
+    bool double_quantisation = true;
+  } quantise;
 
   struct Loss {
     std::string kind = "cross_entropy";

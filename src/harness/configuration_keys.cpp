@@ -97,6 +97,27 @@ std::vector<ConfigurationKey> configuration_keys(Configuration& c) {
        {},
        "For a null band: the parameter, or `all`, whose initial elements are each moved by one ULP, up or down at "
        "random; a zero to the smallest number or to the other zero. Empty: none."},
+      {"model.base",
+       &c.model.base,
+       {},
+       "What the initial values are read from instead of drawn: a run, of which the newest checkpoint is taken, a "
+       "checkpoint, or a `.safetensors` file with this project's names or GPT-2's."},
+
+      {"adapter.layers",
+       &c.adapter.layers,
+       {},
+       "Linear layers of the base, by name or the end of it (`attention.query`, or `query`), that get a low-rank "
+       "adapter. With any, adapters alone are trained and kept in checkpoints."},
+      {"adapter.rank", &c.adapter.rank, from_to(1, 1 << 16), "At most the smaller width of a layer."},
+      {"adapter.alpha", &c.adapter.alpha, more_than(0), "The contribution is multiplied by alpha ÷ rank."},
+
+      {"quantise.layers",
+       &c.quantise.layers,
+       {},
+       "Linear layers of the base, named as in `adapter.layers`, whose weights are held in 4 bits a number (NF4)."},
+      {"quantise.block", &c.quantise.block, from_to(32, 4096), "Numbers that share a scale: a power of two."},
+      {"quantise.double_quantisation", &c.quantise.double_quantisation, Allowed{},
+       "The scales are held in 8 bits each."},
 
       {"loss.kind", &c.loss.kind, one_of({"cross_entropy", "mse"}), "`mse` compares with the one-hot label."},
       {"loss.label_smoothing", &c.loss.label_smoothing, from_below(0, 1), "Of `cross_entropy`."},
@@ -142,7 +163,7 @@ std::vector<ConfigurationKey> configuration_keys(Configuration& c) {
 
       {"run.device", &c.run.device, {}, "Where to compute; `assay devices` lists them."},
       {"run.threads", &c.run.threads, from_to(0, 1024),
-       "Threads, which never change a bit under `exact`; 0: `ASSAY_THREADS`, else one per core."},
+       "Threads, which never change a bit under `exact`; 0: `ASSAY_THREADS`, else 1."},
       {"run.numerics", &c.run.numerics, one_of({"exact", "fast"}),
        "`exact`: the same bits everywhere; `fast`: on `cpu`, products by Eigen, exp and the like by libm, on `cuda` "
        "products by cuBLAS, no bits promised."},

@@ -134,7 +134,10 @@ class Run {
   std::string checkpoints() const { return folder_ + "/checkpoints"; }
 
   std::string headline() const {
-    return configuration_.experiment.name + ": " + std::to_string(training_.parameter_count()) + " parameters, " +
+    std::int64_t trained = 0;
+    for (const NamedParameter& entry : training_.parameters()) trained += entry.parameter->value().size();
+    return configuration_.experiment.name + ": " + std::to_string(trained) +
+           (configuration_.adapter.layers.empty() ? "" : " trained") + " parameters, " +
            std::to_string(data_.train.count) + " samples, " + std::to_string(training_.total_steps()) + " steps on " +
            configuration_.run.device + " (" + std::to_string(threads()) + (threads() == 1 ? " thread" : " threads") +
            (is_exact() ? "" : ", numerics " + configuration_.run.numerics) + "), into " + folder_;
@@ -246,7 +249,7 @@ RunOutcome run_experiment(const RunRequest& request) {
   Configuration configuration;
   RunDescription before;
   if (from_folder) {
-    before = read_run(request.source).description;
+    before = read_head(request.source).description;
     const ConfigurationText& text = before.configuration;
     std::vector<std::string> overrides = text.overrides;
     overrides.insert(overrides.end(), request.overrides.begin(), request.overrides.end());
@@ -257,7 +260,7 @@ RunOutcome run_experiment(const RunRequest& request) {
   if (configuration.run.threads > 0) set_threads(static_cast<int>(configuration.run.threads));
   set_tf32(configuration.run.tf32);
 
-  Datasets data = load_datasets(configuration.data);
+  Datasets data = load_inputs(configuration);
   require_same_data(request.source, before.provenance, data);
   RunOutcome outcome = Run(configuration, data, folder).execute(request.resume, request.command_line);
   outcome.numerics = configuration.run.numerics;

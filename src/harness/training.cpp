@@ -15,7 +15,6 @@
 #include "nn/shard_scope.hpp"
 #include "numerics/digest.hpp"
 #include "numerics/hypothesis.hpp"
-#include "numerics/set_digest.hpp"
 #include "optim/adam.hpp"
 #include "optim/clip.hpp"
 #include "optim/sgd.hpp"
@@ -73,8 +72,7 @@ Training::Training(const Configuration& configuration, const Datasets& data)
       profile_(parse_profile(configuration.run.numerics)),
       random_(static_cast<std::uint64_t>(configuration.experiment.seed)),
       model_(make_model(configuration, data.train, random_)),
-      parameters_((perturb(model_.module->parameters(), configuration), model_.module->to(device_),
-                   model_.module->parameters())),
+      parameters_((perturb(model_.trained(), configuration), model_.module->to(device_), model_.trained())),
       optimiser_(make_optimiser(configuration.optimiser, parameters_)),
       trace_level_(parse_trace_level(configuration.trace.level)),
       sampler_(stream_key(random_.seed(), "data.order"), data.train.count, configuration.train.batch),
@@ -325,15 +323,6 @@ void Training::restore(const Checkpoint& state) {
   for (std::size_t i = 0; i < streams.size() && !sabotaged("resume_forgets_the_draws"); ++i)
     streams[i]->set_draws(state.random_draws[i]);
   step_ = state.step;
-}
-
-std::string Training::parameters_digest() const {
-  std::vector<DigestedTensor> set;
-  for (const NamedParameter& entry : parameters_) {
-    const Tensor& value = entry.parameter->value();
-    set.push_back({entry.name, name_of(value.dtype()), value.shape().extents(), kernels::digest(value)});
-  }
-  return digest_of_set(set);
 }
 
 }  // namespace assay

@@ -42,7 +42,8 @@ class Training {
   std::uint64_t step() const { return step_; }
   std::uint64_t total_steps() const;
   std::uint64_t steps_per_epoch() const { return static_cast<std::uint64_t>(sampler_.steps_per_epoch()); }
-  std::int64_t parameter_count() const { return model_.module->parameter_count(); }
+  /// What the optimiser updates: all parameters, or those of adapters alone.
+  const ParameterList& parameters() const { return parameters_; }
 
   /// The next step. Everything that the host learns of it is one download from the device (ACC-10).
   /// Errors: OPT-3 or OPT-6 naming a parameter whose gradient or result is not finite, RES-6 for a device that fails;
@@ -60,8 +61,7 @@ class Training {
   Checkpoint checkpoint() const;
   /// Errors: FILE-3 naming the parameter, stream or value that does not fit, OPT-7, RES-6; nothing has changed then.
   void restore(const Checkpoint& checkpoint);
-  /// SHA-256 of the set of all parameters (N9).
-  std::string parameters_digest() const;
+  std::string parameters_digest() const { return digest_of(parameters_); }
 
  private:
   Variable loss_of(const Variable& logits, std::span<const std::int32_t> labels, std::int64_t count) const;

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import h5py
 import figures_operation
 import make_run
 import report
+import style
 import verdict
 from read_run import read_run
 
@@ -220,6 +222,11 @@ class Report(unittest.TestCase):
         row = {**make_run.parted(*runs, 938, 2), "growth": make_run.growth([10, 20, 30, 40], [self.work / "nowhere"])}
         self.refused(runs, "FILE-3", str(self.work / "nowhere"), comparisons=[row])
 
+    def words(self, runs, *rows):
+        """The text of their page, whose figures are not drawn."""
+        with unittest.mock.patch.object(style, "draw", return_value=("", {})):
+            return Page(self.rendered(runs, *rows)).text
+
     def rendered(self, runs, *rows):
         """The page of these runs and comparisons."""
         file = self.work / "rows.json"
@@ -288,17 +295,17 @@ class Report(unittest.TestCase):
         hidden = make_run.explanation(
             wrong="unknown", b={"recorded": True, "exact": False, "values": None, "cause": None}, element=None, histogram=[0] * 34,
             different=0, elements=0, referee={"verdict": "unknown", "bound": "n"})
-        text = Page(self.rendered(runs, make_run.traced(*runs, 200, 118, explained=hidden))).text
+        text = self.words(runs, make_run.traced(*runs, 200, 118, explained=hidden))
         for words in ("this build does not compute the bits of B; a run with --set "
                       "'trace.tensors=[\"backward/fc2/linear:1\"]' keeps them", "none of the hypotheses gives them",
                       "ULPs from float64 A 0.4 B –", "unknown, for want of values"):
             self.assertIn(words, text)
         foreign = make_run.make_run(self.work / "foreign", steps=9, provenance={"framework": "pytorch"})
-        text = Page(self.rendered([runs[0], foreign], make_run.traced(runs[0], foreign, 9, 3, explained=hidden))).text
+        text = self.words([runs[0], foreign], make_run.traced(runs[0], foreign, 9, 3, explained=hidden))
         self.assertIn("bits of B; its run can keep them in tensors/", text)
         nan = make_run.explanation(element={"index": [], "a": None, "b": 0.5, "ulp": 2**64 - 1}, shape=[],
                                    histogram=[0] * 33 + [1], referee=None)
-        text = Page(self.rendered(runs, make_run.traced(*runs, 200, 118, explained=nan))).text
+        text = self.words(runs, make_run.traced(*runs, 200, 118, explained=nan))
         self.assertIn("A not finite B 0.5", text)
         self.assertIn("first element a NaN on one side, worst a NaN on one side", text)
         self.assertIn("backward/fc2/linear:1, one number", text)

@@ -1,12 +1,12 @@
 // Looking for the newest or best checkpoint of a run.
-#include "app/run_checkpoint.hpp"
+#include "checkpoint/run_checkpoint.hpp"
 
 #include <filesystem>
 #include <utility>
 
 #include "base/error.hpp"
 
-namespace assay::app {
+namespace assay {
 
 Checkpoint checkpoint_of(const std::string& source, const std::string& which) {
   if (!std::filesystem::is_directory(source)) return load_checkpoint(source);
@@ -21,4 +21,4 @@ Checkpoint checkpoint_of(const std::string& source, const std::string& which) {
   return load_checkpoint(checkpoint_path(folder, best));
 }
 
-}  // namespace assay::app
+}  // namespace assay
