@@ -278,6 +278,17 @@ def samples_of_training(options, facts, environment):
                 worker.require_training()
 
 
+def finished(options, facts, rows):
+    """The result of all cases, with what they were measured on, which is printed."""
+    if not rows:
+        raise Failed(f'no case of {options.what} holds "{options.case}"')
+    facts["load_at_end"] = os.getloadavg()
+    print()
+    for name, value in facts.items():
+        print(f"  {name:<22} {value}")
+    return {"benchmark": options.what, "provenance": facts, "rows": rows}
+
+
 def run(options):
     build(Stages(ROOT / "build" / "logs"))
     facts, environment = provenance()
@@ -289,13 +300,7 @@ def run(options):
     for sample in samples(options, facts, environment):
         rows.append(judge(sample))
         show(rows[-1])
-    if not rows:
-        raise Failed(f'no case of {options.what} holds "{options.case}"')
-    facts["load_at_end"] = os.getloadavg()
-    print()
-    for name, value in facts.items():
-        print(f"  {name:<22} {value}")
-    return {"benchmark": options.what, "provenance": facts, "rows": rows}
+    return finished(options, facts, rows)
 
 
 def run_compare(options):
@@ -315,14 +320,9 @@ def run_compare(options):
             limit += "  " + paint("not held", "31;1")
         print(f"  {row['case']:<42} {row['seconds']:8.2f} {row['processor_seconds']:8.2f} {row['most_megabytes']:6.0f}"
               f"  {limit}", flush=True)
-    if not found:
-        raise Failed(f'no case of compare holds "{options.case}"')
-    facts["load_at_end"] = os.getloadavg()
-    print()
-    for name, value in facts.items():
-        print(f"  {name:<22} {value}")
+    result = finished(options, facts, found)
     if options.json:
-        print(json.dumps({"benchmark": "compare", "provenance": facts, "rows": found}, indent=1), file=sys.__stdout__)
+        print(json.dumps(result, indent=1), file=sys.__stdout__)
     return 1 if any(row["limit"] and row["seconds"] > row["limit"] for row in found) else 0
 
 
