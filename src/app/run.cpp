@@ -1,15 +1,19 @@
 // assay run: trains an experiment, or repeats a run and says whether the bits agree.
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include "app/commands.hpp"
 #include "base/error.hpp"
 #include "compare/verdict.hpp"
 #include "device/counters.hpp"
+#include "device/cpu/thread_pool.hpp"
 #include "harness/configuration_keys.hpp"
 #include "harness/run.hpp"
 
@@ -43,6 +47,8 @@ void write_access_counts(const std::string& folder, const std::vector<AccessRow>
 }
 
 int execute(const RunRequest& request, bool access_counts) {
+  const unsigned cores = std::thread::hardware_concurrency();
+  if (!std::getenv("ASSAY_THREADS") && cores > 0) set_threads(static_cast<int>(std::min(cores, 1024u)));
   std::optional<AccessScope> counts;
   if (access_counts) counts.emplace();
   const RunOutcome outcome = run_experiment(request);
@@ -72,7 +78,9 @@ void add_run(CLI::App& app, Action& action) {
   command.add_option(
       "--numerics", options->numerics,
       "exact: the same bits everywhere; fast: Eigen, libm, cuBLAS, no bits promised (sets run.numerics)");
-  command.add_option("--threads", options->threads, "Threads, which never change a bit under exact (sets run.threads)");
+  command.add_option(
+      "--threads", options->threads,
+      "Threads, which never change a bit under exact; else ASSAY_THREADS, or one per core (sets run.threads)");
   command.add_option("--trace", options->trace,
                      "Record digests of each step: none, step, module or op (sets trace.level)");
   command.add_option("--set", options->settings, "A key of the configuration; the last one of a key wins")

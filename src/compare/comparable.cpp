@@ -23,7 +23,7 @@ nlohmann::json resolved(const RunHead& run) {
 }
 
 bool is_neutral(const std::string& key) {
-  static const std::set<std::string> names = {"experiment.name", "data.path", "data.digests"};
+  static const std::set<std::string> names = {"experiment.name", "data.path", "data.digests", "model.base"};
   return key.starts_with("run.") || key.starts_with("checkpoint.") || key.starts_with("trace.") || names.count(key) > 0;
 }
 

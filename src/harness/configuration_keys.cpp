@@ -163,7 +163,7 @@ std::vector<ConfigurationKey> configuration_keys(Configuration& c) {
 
       {"run.device", &c.run.device, {}, "Where to compute; `assay devices` lists them."},
       {"run.threads", &c.run.threads, from_to(0, 1024),
-       "Threads, which never change a bit under `exact`; 0: `ASSAY_THREADS`, else 1."},
+       "Threads, which never change a bit under `exact`; 0: `ASSAY_THREADS`, else one per core."},
       {"run.numerics", &c.run.numerics, one_of({"exact", "fast"}),
        "`exact`: the same bits everywhere; `fast`: on `cpu`, products by Eigen, exp and the like by libm, on `cuda` "
        "products by cuBLAS, no bits promised."},

@@ -26,6 +26,18 @@ class Devices(CommandTest):
         if usable:
             self.assertRegex(detail, r"^.+, [\d.]+ GiB, compute capability \d+\.\d+, driver .+, runtime \d+\.\d+$")
 
+    def test_a_run_takes_a_thread_per_core_unless_it_is_told(self):
+        usual = {name: value for name, value in os.environ.items() if name != "ASSAY_THREADS"}
+        cores = len(os.sched_getaffinity(0))
+        for place, options, threads in (
+            (usual, [], cores),
+            ({**usual, "ASSAY_THREADS": "3"}, [], 3),
+            (usual, ["--threads", 5], 5),
+        ):
+            out = self.folder / f"{len(options)} of {len(place)}"
+            done = run_assay("run", self.experiment, *options, "--out", out, env=place)
+            self.assertRegex(done.stderr, rf"on cpu \({threads} threads?\)")
+
     def test_XFER_8_cuda_without_a_GPU_is_refused_with_the_reason_and_the_way_around_it(self):
         usable, reason = rows(env=NO_GPU)["cuda"]
         self.assertFalse(usable)

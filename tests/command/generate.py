@@ -1,6 +1,8 @@
 """`assay generate`: the same bytes everywhere, where they end, and what is refused."""
 
+import json
 import os
+import shutil
 import subprocess
 
 from command import ASSAY, CommandTest, run_assay
@@ -83,6 +85,24 @@ class Generate(CommandTest):
     def test_it_learns(self):
         text = self.bytes_behind(self.train_text(), "the cat sat ", "--tokens", 30, "--temperature", 0)
         self.assertTrue(set(text) <= set(self.text.read_bytes()), text)
+
+    def test_RUN_7_a_run_with_adapters_needs_its_base_and_is_exported_whole(self):
+        base = self.train_text()
+        tuned, file = self.folder / "tuned", self.folder / "tuned.safetensors"
+        adapters = ["--set", f"model.base={base}", "--set", "adapter.layers=['query', 'expand']", "--set", "adapter.rank=4"]
+        for more in ([], ["--set", "quantise.layers=['query', 'value']"]):
+            self.trained(*adapters, *more, "--set", "train.steps=20", out=tuned)
+            text = self.bytes_behind(tuned, "the ", "--temperature", 0)
+            self.assertEqual(len(text), 256)
+            done = run_assay("export", tuned, "--out", file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("38 tensors of step 20", done.stdout)
+            header = json.loads(file.read_bytes()[8 : 8 + int.from_bytes(file.read_bytes()[:8], "little")])
+            self.assertNotIn("adapter", " ".join(header))
+            shutil.rmtree(tuned)
+        self.trained(*adapters, "--set", "train.steps=20", out=tuned)
+        shutil.rmtree(base)
+        self.assert_refused(run_assay("generate", tuned, "--prompt", "the "), "FILE-6", base)
 
     def test_what_is_no_decoder_of_bytes_or_no_run_is_refused(self):
         run = self.trained()

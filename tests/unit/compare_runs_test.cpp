@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(CMP_4_what_may_not_change_a_bit_is_no_reason_to_refuse) {
   Folder folder;
   Script script;
   for (const char* key :
-       {"run.device", "run.threads", "trace.level", "checkpoint.every", "experiment.name", "data.path"})
+       {"run.device", "run.threads", "trace.level", "checkpoint.every", "experiment.name", "data.path", "model.base"})
     script.resolved[key] = "another";
   script.provenance["threads"] = "7";
   BOOST_TEST(compare_with(folder, script).holds);
