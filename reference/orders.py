@@ -21,6 +21,12 @@ def chain(elements):
     return chained([chained(block) for block in blocks])
 
 
+def anchored(elements):
+    """The chain of what stands at 1, 2, …: its blocks too begin at multiples of 512, so the first has 511."""
+    blocks = [elements[max(begin, 0) : begin + 512] for begin in range(-1, len(elements), 512)]
+    return chained([chained(block) for block in blocks])
+
+
 def lanes(parts):
     """32 lanes, each of every 32nd part, ascending; lane l adds lane l + w for w = 16, 8, 4, 2, 1. Empty ones add 0."""
     lane = [chained(parts[first::32]) if first < len(parts) else None for first in range(32)]
@@ -49,6 +55,7 @@ def binary(elements):
 ORDERS = {
     "lane": (lane, (1, 9, 31, 32, 33, 64, 100, 4096, 4097, 8193)),
     "chain": (chain, (1, 2, 33, 511, 512, 513, 1025)),
+    "anchored": (anchored, (2, 33, 513)),
     "ascending": (chained, (1, 33, 513)),
     "descending": (lambda elements: chained(elements[::-1]), (1, 2, 9)),
     "binary": (binary, (1, 2, 4, 8, 32)),

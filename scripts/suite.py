@@ -47,10 +47,7 @@ OTHERS = [
         "address",
         [*DEBUG, "-Db_sanitize=address,undefined", "-Dcuda=disabled"],
         timeout_multiplier=10,
-        environment={
-            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-            "ASAN_OPTIONS": "detect_stack_use_after_return=1",
-        },
+        environment={"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"},
     ),
     Configuration(
         "thread",

@@ -35,6 +35,29 @@ struct StepFixture {
       : configuration(tiny(device)), data(load_datasets(configuration.data)), training(configuration, data) {}
 };
 
+/// A decoder of two blocks on 200 bytes of text, with the same.
+struct DecoderFixture {
+  static constexpr std::uint64_t shards = 2, rows = 4, context = 6, width = 8, heads = 2, blocks = 2;
+  Datasets data;
+  Training training;
+
+  explicit DecoderFixture(Device device) : data(text()), training(configuration(device), data) {}
+
+  static Datasets text() {
+    Text text;
+    for (int i = 0; i < 200; ++i) text.bytes += static_cast<char>('a' + i % 7);
+    const TrainAndTest sets = cut_text(text, static_cast<std::int64_t>(context), 2);
+    return {sets.train, {}, sets.test};
+  }
+  static Configuration configuration(Device device) {
+    return parse_configuration(R"(
+      model = { kind = "decoder", width = 8, heads = 2, blocks = 2, hidden = 12, dropout = 0.25 }
+      train = { batch = 4, epochs = 2, clip_norm = 0.1, shards = 2 }
+    )",
+                               "test", {"run.device=" + to_string(device)});
+  }
+};
+
 using AccessTable = std::map<std::string, std::string>;  // access and place → count and bytes
 
 /// Without line numbers and template arguments, so that only another access changes it.
@@ -69,6 +92,30 @@ AccessTable golden(const std::string& path) {
   return table;
 }
 
+/// The accesses of the second step are those of tests/golden/NAME_DEVICE.tsv.
+void check_table(const char* name, Training& training, Device device) {
+  training.advance();
+  AccessScope counts;
+  training.advance();
+  const AccessTable found = table_of(counts.rows());
+  // A GPU does what the simulated device does. Where this program was built elsewhere, the environment names the
+  // sources.
+  const char* root = std::getenv("ASSAY_SOURCE_ROOT");
+  const std::string path = std::string(root ? root : ASSAY_SOURCE_ROOT) + "/tests/golden/" + name + "_" +
+                           to_string(device == cpu ? cpu : simulated) + ".tsv";
+  const AccessTable expected = golden(path);
+  for (const auto& [place, numbers] : found) {
+    const auto known = expected.find(place);
+    BOOST_TEST((known != expected.end() && known->second == numbers),
+               place << ": expected " << (known == expected.end() ? "none" : known->second) << ", found " << numbers);
+  }
+  for (const auto& [place, numbers] : expected) BOOST_TEST(found.count(place), place << ": expected " << numbers);
+  if (found == expected) return;
+  std::string text = "when the change is meant, " + path + " becomes\n";
+  for (const auto& [place, numbers] : found) text += place + "\t" + numbers + "\n";
+  BOOST_TEST_MESSAGE(text);
+}
+
 }  // namespace
 
 CONTRACT(ACC_10_a_training_step_moves_batch_and_masks_in_and_one_record_out) {
@@ -86,54 +133,28 @@ CONTRACT(ACC_10_a_training_step_moves_batch_and_masks_in_and_one_record_out) {
 }
 
 CONTRACT(ACC_10_a_step_of_a_decoder_moves_tokens_positions_and_masks_in_and_one_record_out) {
-  const std::uint64_t shards = 2, rows = 4, context = 6, width = 8, heads = 2, blocks = 2;
-  Text text;
-  for (int i = 0; i < 200; ++i) text.bytes += static_cast<char>('a' + i % 7);
-  const TrainAndTest sets = cut_text(text, static_cast<std::int64_t>(context), 2);
-  const Datasets data{sets.train, {}, sets.test};
-  Training training(parse_configuration(R"(
-    model = { kind = "decoder", width = 8, heads = 2, blocks = 2, hidden = 12, dropout = 0.25 }
-    train = { batch = 4, epochs = 2, clip_norm = 0.1, shards = 2 }
-  )",
-                                        "test", {"run.device=" + to_string(device)}),
-                    data);
-  training.advance();
+  using D = DecoderFixture;
+  D fixture(device);
+  fixture.training.advance();
   const DeviceCounters before = device_counters(device);
-  training.advance();
+  fixture.training.advance();
   const DeviceCounters after = device_counters(device);
   // Tokens, labels, positions and the mask behind the embeddings; of each block those of weights and both branches.
-  BOOST_TEST(after.uploads - before.uploads == shards * (4 + 3 * blocks));
-  const std::uint64_t tokens = rows * context, of_embedding = tokens * width,
-                      of_block = rows * heads * context * context + 2 * tokens * width;
+  BOOST_TEST(after.uploads - before.uploads == D::shards * (4 + 3 * D::blocks));
+  const std::uint64_t tokens = D::rows * D::context, of_embedding = tokens * D::width,
+                      of_block = D::rows * D::heads * D::context * D::context + 2 * tokens * D::width;
   BOOST_TEST(after.uploaded_bytes - before.uploaded_bytes ==
-             4 * (2 * tokens + shards * context) + of_embedding + blocks * of_block);
+             4 * (2 * tokens + D::shards * D::context) + of_embedding + D::blocks * of_block);
   BOOST_TEST(after.downloads - before.downloads == 1u);
-  const std::uint64_t parameters = 2 + 16 * blocks + 4;
+  const std::uint64_t parameters = 2 + 16 * D::blocks + 4;
   BOOST_TEST(after.downloaded_bytes - before.downloaded_bytes == (2 + parameters * 6) * sizeof(std::uint64_t));
 }
 
-CONTRACT(ACC_10_each_place_asks_as_often_as_the_golden_table_says) {
-  StepFixture fixture(device);
-  fixture.training.advance();
-  AccessScope counts;
-  fixture.training.advance();
-  const AccessTable found = table_of(counts.rows());
-  // A GPU does what the simulated device does. Where this program was built elsewhere, the environment names the
-  // sources.
-  const char* root = std::getenv("ASSAY_SOURCE_ROOT");
-  const std::string path = std::string(root ? root : ASSAY_SOURCE_ROOT) + "/tests/golden/training_step_" +
-                           to_string(device == cpu ? cpu : simulated) + ".tsv";
-  const AccessTable expected = golden(path);
-  for (const auto& [place, numbers] : found) {
-    const auto known = expected.find(place);
-    BOOST_TEST((known != expected.end() && known->second == numbers),
-               place << ": expected " << (known == expected.end() ? "none" : known->second) << ", found " << numbers);
-  }
-  for (const auto& [place, numbers] : expected) BOOST_TEST(found.count(place), place << ": expected " << numbers);
-  if (found == expected) return;
-  std::string text = "when the change is meant, " + path + " becomes\n";
-  for (const auto& [place, numbers] : found) text += place + "\t" + numbers + "\n";
-  BOOST_TEST_MESSAGE(text);
+CONTRACT(ACC_10_each_place_asks_as_often_as_the_golden_tables_say) {
+  StepFixture perceptron(device);
+  check_table("training_step", perceptron.training, device);
+  DecoderFixture decoder(device);
+  check_table("decoder_step", decoder.training, device);
 }
 
 CONTRACT(RES_6_a_step_in_which_the_device_fails_is_as_if_it_had_not_been_called_or_is_taken_as_a_whole) {

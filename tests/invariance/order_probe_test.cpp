@@ -280,7 +280,7 @@ class Sums {
       const Tensor k = positions(x, rows), q = full({1, 1, rows}, 0);
       return unscaled(attention_gradients(q, k, first_ones(k.shape()), q, first_ones(q.shape()))[0], rows);
     });
-    // As many queries as keys, of which the first is seen by all.
+    // As many queries as keys, of which the first key is seen by all.
     cancelling("gradient of attention's keys", "chain", sizes({2, 33}, {513}), [this](const Row& x, std::int64_t rows) {
       const Tensor q = positions(x, rows), zeros = full(q.shape(), 0), first = first_ones(q.shape());
       return unscaled(kernels::copy(attention_gradients(q, zeros, first, zeros, first)[1].slice(1, 0, 1)), rows);
@@ -290,6 +290,30 @@ class Sums {
           const Tensor g = positions(x, rows), zeros = full(g.shape(), 0);
           return elements_found(kernels::copy(attention_gradients(zeros, zeros, zeros, zeros, g)[2].slice(1, 0, 1)));
         });
+    // The second is seen by all queries but the first; blocks stay where they were.
+    cancelling("gradient of attention's second key", "anchored", sizes({2, 33}, {513}),
+               [this](const Row& x, std::int64_t rows) {
+                 const Tensor q = positions(behind_zeros(x, rows), rows), zeros = full(q.shape(), 0),
+                              first = first_ones(q.shape());
+                 return unscaled(kernels::copy(attention_gradients(q, zeros, first, zeros, first)[1].slice(1, 1, 2)),
+                                 rows);
+               });
+    cancelling(
+        "gradient of attention's second value", "anchored", sizes({2, 33}, {513}),
+        [this](const Row& x, std::int64_t rows) {
+          const Tensor g = positions(behind_zeros(x, rows), rows), zeros = full(g.shape(), 0);
+          return elements_found(kernels::copy(attention_gradients(zeros, zeros, zeros, zeros, g)[2].slice(1, 1, 2)));
+        });
+  }
+  /// Each row with a zero in front.
+  static Row behind_zeros(const Row& x, std::int64_t rows) {
+    Row longer;
+    const auto n = static_cast<std::ptrdiff_t>(x.size()) / rows;
+    for (auto row = x.begin(); row != x.end(); row += n) {
+      longer.push_back(0);
+      longer.insert(longer.end(), row, row + n);
+    }
+    return longer;
   }
   Tensor full(const Shape& shape, float value) const { return Tensor::full(shape, value, device_); }
   /// Each row a sample of one position, or the rows side by side at every position of one sample.
