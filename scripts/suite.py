@@ -55,7 +55,7 @@ OTHERS = [
         timeout_multiplier=20,
         prefix=["setarch", "-R"],  # the run time of GCC 12 gives up on kernels that randomise 32 bits of an address
         environment={"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
-        only=["cpu", "public"],  # a fiber costs this sanitizer milliseconds, and simulated kernels have millions
+        only=["cpu", "cpu_numerics", "public"],  # a fiber costs this sanitizer milliseconds, and simulated kernels have millions
     ),
     # As on a machine without the CUDA toolkit: nothing else is searched than a folder that is given. Each source is
     # compiled alone, as developers do.
