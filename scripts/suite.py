@@ -55,7 +55,8 @@ OTHERS = [
         timeout_multiplier=20,
         prefix=["setarch", "-R"],  # the run time of GCC 12 gives up on kernels that randomise 32 bits of an address
         environment={"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
-        only=["cpu", "cpu_numerics", "public"],  # a fiber costs this sanitizer milliseconds, and simulated kernels have millions
+        # A fiber costs this sanitizer milliseconds, and simulated kernels have millions.
+        only=["cpu", "cpu_numerics", "public"],
     ),
     # As on a machine without the CUDA toolkit: nothing else is searched than a folder that is given. Each source is
     # compiled alone, as developers do.
